@@ -1,0 +1,110 @@
+"""Drawings of the book: SVG that stands inside the page, so that it follows light and dark.
+
+`{drawing}` takes the name of a file in this folder: `name.svg`, drawn by hand, or `name.py`, whose `draw()`
+returns a matplotlib figure. Both use the colours of `PALETTE`; in the page these become CSS variables that
+`_static/book.css` sets for light and for dark.
+"""
+
+import importlib
+import io
+import re
+from pathlib import Path
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+HERE = Path(__file__).parent
+
+# The colours a drawing may use (colour-blind safe, after Okabe and Ito) and the variable each one becomes.
+PALETTE = {
+    "#1a1a1a": "--h2d-ink",
+    "#6b6b6b": "--h2d-quiet",
+    "#d9d9d9": "--h2d-line",
+    "#ffffff": "--h2d-paper",
+    "#0072b2": "--h2d-blue",
+    "#d55e00": "--h2d-orange",
+    "#009e73": "--h2d-green",
+    "#aa4499": "--h2d-purple",
+    "#dcebf7": "--h2d-blue-soft",
+    "#fbe5d6": "--h2d-orange-soft",
+    "#dcf2ea": "--h2d-green-soft",
+    "#ece9e4": "--h2d-idle",
+}
+
+
+def themed(svg: str) -> str:
+    """Replace the palette's colours by CSS variables, which fall back to those colours."""
+    for colour, variable in PALETTE.items():
+        svg = re.sub(re.escape(colour) + r"\b", f"var({variable}, {colour})", svg, flags=re.I)
+    return svg
+
+
+def matplotlib_svg(name: str) -> str:
+    """Run `draw()` of `book/drawings/<name>.py` and return its figure as SVG text."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    import matplotlib.pyplot as plt
+
+    module = importlib.reload(importlib.import_module(f"book.drawings.{name}"))
+    style = HERE.parent.parent / "host_to_device" / "figures.mplstyle"
+    # Text stays text, and ids do not change from one build to the next.
+    settings = {"svg.fonttype": "none", "svg.hashsalt": name, "figure.facecolor": "none", "axes.facecolor": "none"}
+    with plt.style.context([str(style), settings]):
+        figure = module.draw()
+        out = io.StringIO()
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+        plt.close(figure)
+    svg = re.sub(r"<\?xml.*?\?>|<!DOCTYPE.*?>|<metadata>.*?</metadata>", "", out.getvalue(), flags=re.S)
+    return re.sub(r'(<svg [^>]*?)width="[^"]*" height="[^"]*"', r"\1", svg, count=1, flags=re.S)
+
+
+def prepared(svg: str, name: str, alt: str) -> str:
+    """Return SVG for the page: its ids its own, its colours the theme's, its alternative text in place."""
+    svg = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', svg)
+    svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", svg)
+    svg = re.sub(r'href="#([^"]+)"', rf'href="#{name}-\1"', svg)
+    alt = alt.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+    svg = re.sub(r"<svg ", f'<svg role="img" aria-label="{alt}" class="h2d-drawing" ', svg, count=1)
+    return themed(svg.strip())
+
+
+class Drawing(SphinxDirective):
+    """`{drawing} name` with `:alt:`, optional `:name:` and `:class:`, and the caption as its content."""
+
+    required_arguments = 1
+    has_content = True
+    option_spec = {  # noqa: RUF012 - the directive interface wants a plain attribute
+        "alt": directives.unchanged_required,
+        "name": directives.unchanged,
+        "class": directives.class_option,
+    }
+
+    def run(self) -> list[nodes.Node]:
+        name = self.arguments[0]
+        hand_made, computed = HERE / f"{name}.svg", HERE / f"{name}.py"
+        if "alt" not in self.options:
+            raise self.error(f"drawing {name}: say in :alt: what the picture shows")
+        if hand_made.exists():
+            self.env.note_dependency(str(hand_made))
+            svg = hand_made.read_text(encoding="utf-8")
+        elif computed.exists():
+            self.env.note_dependency(str(computed))
+            svg = matplotlib_svg(name)
+        else:
+            raise self.error(f"drawing {name}: neither {hand_made.name} nor {computed.name} is in book/drawings")
+        figure = nodes.figure(classes=["drawing", *self.options.get("class", [])])
+        figure += nodes.raw("", prepared(svg, name, self.options["alt"]), format="html")
+        if self.content:
+            caption = nodes.caption("", "", *self.parse_inline(" ".join(self.content))[0])
+            self.set_source_info(caption)
+            figure += caption
+        self.set_source_info(figure)
+        self.add_name(figure)
+        return [figure]
+
+
+def setup(app: Sphinx) -> None:
+    app.add_directive("drawing", Drawing)

