@@ -1,12 +1,16 @@
 # Host to Device: the commands. `make` alone lists them.
 #
 # The first `make book` or `make test` sets everything up in .venv and book/node_modules; later ones re-use it.
+# `make PYTHON=/path/to/python3.12 book` insists on that Python, also for an environment that is already there.
 
 PYTHON ?= python3
 VENV   := .venv/bin
+SETUP  := tools/setup.py $(if $(filter file,$(origin PYTHON)),,--this-python)
+PYTEST := $(VENV)/python -m pytest -n 2 --dist loadfile --nbval --nbval-current-env \
+            --nbval-sanitize-with tests/nbval-sanitize.cfg
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve lab test test-all exercises outputs format lock clean set-up-book set-up-course
+.PHONY: help book serve lab test test-all exercises outputs format lock colab clean set-up-book set-up-course
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -14,19 +18,17 @@ help: ## list these commands
 book: set-up-book ## build the site into _build/html
 	@$(VENV)/python tools/build_book.py
 
-serve: book ## build the site and serve it at http://localhost:8000 (PORT=… for another port)
+serve: book ## build the site and serve it at http://localhost:8000 (PORT=8001 for another port)
 	@$(VENV)/python tools/serve.py $(PORT)
 
-lab: set-up-course ## open the notebooks in JupyterLab
-	@$(VENV)/python -m jupyter lab notebooks
+lab: set-up-course ## open the notebooks in JupyterLab (ARGS="--no-browser" adds options)
+	@$(VENV)/python -m jupyterlab --LabApp.default_url=/lab/tree/notebooks $(ARGS)
 
-test: set-up-course ## run the tests that go with every commit
-	@$(VENV)/python -m pytest -n 2 --dist loadfile --nbval --nbval-current-env \
-	    --nbval-sanitize-with tests/nbval-sanitize.cfg -m "not slow" $(ARGS)
+test: set-up-course ## run the tests that go with every commit (ARGS="-k address" picks some)
+	@$(PYTEST) -m "not slow" $(ARGS)
 
 test-all: set-up-course ## run the slow tests too
-	@$(VENV)/python -m pytest -n 2 --dist loadfile --nbval --nbval-current-env \
-	    --nbval-sanitize-with tests/nbval-sanitize.cfg $(ARGS)
+	@$(PYTEST) $(ARGS)
 
 exercises: set-up-course ## make exercises/ from solutions/
 	@$(VENV)/python -m host_to_device.exercises solutions exercises
@@ -35,18 +37,23 @@ outputs: set-up-course ## run the notebooks on the stand-in and store their outp
 	@$(VENV)/python tools/store_outputs.py
 
 format: set-up-course ## format and lint code and notebooks
-	@$(VENV)/ruff check --fix . && $(VENV)/ruff format .
+	@$(VENV)/python -m ruff check --fix . && $(VENV)/python -m ruff format .
 
-lock: set-up-course ## resolve the pins of pyproject.toml into requirements*.txt
-	@$(VENV)/python tools/lock.py
+lock: set-up-course ## resolve the pins of pyproject.toml (ARGS=--upgrade renews what they bring)
+	@$(VENV)/python tools/lock.py $(ARGS)
+
+colab: set-up-book ## install the library beside what Colab ships and run the notebooks there
+	@$(VENV)/python tools/colab_packages.py
 
 clean: ## remove what was built and installed
-	rm -rf _build .venv book/node_modules .pytest_cache .ruff_cache .hypothesis
+	rm -rf _build build dist *.egg-info .venv book/node_modules .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-# Quick when there is nothing to do: it compares a stamp in .venv with the requirement files.
-set-up-book:
-	@$(PYTHON) tools/setup.py book
-
-set-up-course:
-	@$(PYTHON) tools/setup.py course
+# Quick when there is nothing to do: tools/setup.py compares stamps with the requirement files. The first line is
+# for a Python that is not there, or too old even to read that file.
+set-up-book set-up-course:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 6))' 2>/dev/null || { \
+	    echo "make: $(PYTHON) is not there or too old: install Python 3.11 or newer" \
+	         "(Debian and Ubuntu: sudo apt install python3 python3-venv), or name it: make PYTHON=/path/to/python3.12" >&2; \
+	    exit 1; }
+	@$(PYTHON) $(SETUP) $(@:set-up-%=%)

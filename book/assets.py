@@ -11,17 +11,32 @@ from pathlib import Path
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.errors import ExtensionError
-from sphinx.util.fileutil import copy_asset
+
+from book import icons
 
 NODE_MODULES = Path(__file__).parent / "node_modules"
 
-# Where each asset goes below `_static`, and what it is copied from.
+# What goes below `_static/vendor`, and the file or folder of `node_modules` that it is copied from.
 ASSETS = {
-    "vendor/mathjax/tex-chtml.js": "mathjax/es5/tex-chtml.js",
-    "vendor/mathjax/output/chtml/fonts/woff-v2": "mathjax/es5/output/chtml/fonts/woff-v2",
-    "vendor/require.js": "requirejs/require.js",
-    "vendor/html-manager/embed-amd.js": "@jupyter-widgets/html-manager/dist/embed-amd.js",
+    "require.js": "requirejs/require.js",
+    "html-manager/embed-amd.js": "@jupyter-widgets/html-manager/dist/embed-amd.js",
+} | {
+    f"mathjax/{part}": f"mathjax/es5/{part}"
+    for part in (
+        "startup.js",
+        "core.js",
+        "input/tex.js",
+        "input/tex/extensions",
+        "output/chtml.js",
+        "output/chtml/fonts/tex.js",
+        "output/chtml/fonts/woff-v2",
+        "a11y/assistive-mml.js",
+    )
 }
+
+# TeX in, HTML out, and MathML for screen readers. The one-file `tex-chtml.js` is 100 KB (gzipped) heavier: it
+# brings a context menu whose own functions would have to come from elsewhere.
+MATHJAX = {"loader": {"load": ["input/tex", "output/chtml", "a11y/assistive-mml"]}}
 
 
 def configure(app: Sphinx, config: Config) -> None:
@@ -29,28 +44,40 @@ def configure(app: Sphinx, config: Config) -> None:
     missing = [source for source in ASSETS.values() if not (NODE_MODULES / source).exists()]
     if missing:
         raise ExtensionError(f"the book's JavaScript is not installed ({missing[0]}): run `make book`")
-    config.mathjax_path = "vendor/mathjax/tex-chtml.js"
+    config.mathjax_path = "vendor/mathjax/startup.js"
+    config.mathjax3_config = MATHJAX | (config.mathjax3_config or {})
     config.nb_ipywidgets_js = {"vendor/require.js": {}, "vendor/html-manager/embed-amd.js": {}}
 
 
+def copy_if_changed(source: Path, target: Path) -> None:
+    """Copy a file, or each file of a folder, leaving what is already there and the same."""
+    if source.is_dir():
+        for part in source.iterdir():
+            copy_if_changed(part, target / part.name)
+    elif not target.exists() or target.read_bytes() != source.read_bytes():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+
+
+def prepare(app: Sphinx) -> None:
+    if app.builder.format == "html":
+        icons.clear(Path(app.outdir))
+
+
 def copy(app: Sphinx, exception: Exception | None) -> None:
-    """Copy the assets into the built site and blank what no page needs."""
+    """Copy the assets into the built site and take out what no page needs."""
     if exception or app.builder.format != "html":
         return
     static = Path(app.outdir) / "_static"
     for target, source in ASSETS.items():
-        origin = NODE_MODULES / source
-        if origin.is_dir():
-            copy_asset(str(origin), str(static / target))
-        else:
-            (static / target).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(origin, static / target)
-    # The theme loads 1.5 MB of Font Awesome as JavaScript on every page, and draws its icons from the
-    # web font even without it.
-    for script in static.glob("scripts/fontawesome.js*"):
-        script.write_text("// The icons come from the web font: see book/assets.py\n")
+        copy_if_changed(NODE_MODULES / source, static / "vendor" / target)
+    icons.trim(Path(app.outdir))
+    for unread in ("scripts/*.map", "styles/*.map", "*webpack-macros.html"):
+        for path in static.glob(unread):
+            path.unlink()
 
 
 def setup(app: Sphinx) -> None:
     app.connect("config-inited", configure, priority=10)
+    app.connect("builder-inited", prepare)
     app.connect("build-finished", copy)

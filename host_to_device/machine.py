@@ -1,0 +1,225 @@
+"""What runs here: find the GPU, or choose the stand-in, and say so in one line."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib import metadata
+
+# Asked in a child process: initialising CUDA in this one would break every later fork of it.
+PROBE = """
+import ctypes, json, sys
+cuda = ctypes.CDLL(sys.argv[1])
+def ask(name, *arguments):
+    status = getattr(cuda, name)(*arguments)
+    if status:
+        text = ctypes.c_char_p()
+        cuda.cuGetErrorString(status, ctypes.byref(text))
+        print(json.dumps({"error": (text.value or b"error %d" % status).decode()}))
+        sys.exit()
+ask("cuInit", 0)
+version, count, memory = ctypes.c_int(), ctypes.c_int(), ctypes.c_size_t()
+name, major, minor = ctypes.create_string_buffer(256), ctypes.c_int(), ctypes.c_int()
+ask("cuDriverGetVersion", ctypes.byref(version))
+ask("cuDeviceGetCount", ctypes.byref(count))
+gpus = []
+for device in range(count.value):
+    ask("cuDeviceGetName", name, 256, device)
+    ask("cuDeviceTotalMem_v2", ctypes.byref(memory), device)
+    ask("cuDeviceGetAttribute", ctypes.byref(major), 75, device)
+    ask("cuDeviceGetAttribute", ctypes.byref(minor), 76, device)
+    gpus.append([name.value.decode(), memory.value, [major.value, minor.value]])
+print(json.dumps({"cuda": version.value, "gpus": gpus}))
+"""
+PROBE_SECONDS = 60
+
+CHOICES = ("gpu", "stand-in")
+
+# What start() chose, one of CHOICES; None before it has run.
+chosen: str | None = None
+
+
+class SetUpError(RuntimeError):
+    """This machine cannot go on as it is; the message says what to do. Notebooks show the line alone."""
+
+    def _render_traceback_(self) -> list[str]:
+        # IPython asks an exception for its own rendering: the traceback would bury the one useful line.
+        return [f"host_to_device: {self}"]
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """One CUDA device: its name, memory in bytes and compute capability."""
+
+    name: str
+    memory: int
+    compute_capability: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What this machine offers: its GPUs, and the versions of the driver and of the CUDA that it supports."""
+
+    gpus: tuple[Gpu, ...] = ()
+    driver: str = ""
+    cuda: tuple[int, int] = (0, 0)
+    problem: str = ""  # why there is a driver and yet no GPU to use
+
+
+def driver_library() -> str | None:
+    """Return the name of CUDA's driver library if it is installed and can be loaded, else None."""
+    for name in ("nvcuda.dll",) if sys.platform == "win32" else ("libcuda.so.1", "libcuda.so"):
+        try:
+            ctypes.CDLL(name)
+            return name
+        except OSError:
+            continue
+    return None
+
+
+def driver_version() -> str:
+    """Return the NVIDIA driver's version as `nvidia-smi` gives it, or an empty string."""
+    command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_SECONDS)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.split("\n")[0].strip() if done.returncode == 0 else ""
+
+
+def find() -> Machine:
+    """Look for CUDA devices; `CUDA_VISIBLE_DEVICES` is respected, because CUDA itself is asked."""
+    library = driver_library()
+    if library is None:
+        return Machine()
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", PROBE, library], capture_output=True, text=True, timeout=PROBE_SECONDS
+        )
+        answer = json.loads(done.stdout)
+    except subprocess.TimeoutExpired:
+        return Machine(problem=f"CUDA's driver did not answer within {PROBE_SECONDS} s")
+    except ValueError:
+        return Machine(problem=f"CUDA's driver ended the process that asked it (exit status {done.returncode})")
+    if "error" in answer:
+        return Machine(problem=f"CUDA's driver says: {answer['error']}")
+    gpus = tuple(Gpu(name, memory, tuple(capability)) for name, memory, capability in answer["gpus"])
+    major, rest = divmod(answer["cuda"], 1000)
+    return Machine(gpus, driver_version(), (major, rest // 10))
+
+
+def is_installed(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None
+
+
+def version_of(*distributions: str) -> str:
+    """Return the version of the first of these distributions that is installed, or `?`."""
+    for distribution in distributions:
+        try:
+            return metadata.version(distribution)
+        except metadata.PackageNotFoundError:
+            continue
+    return "?"
+
+
+def missing_command(machine: Machine) -> str | None:
+    """Return the command that installs what the GPU needs and is not there, or None if nothing is missing."""
+    major = 13 if machine.cuda >= (13, 0) else 12
+    wanted = {
+        "cupy": f'"cupy-cuda{major}x"',
+        "numba_cuda": f'"numba-cuda[cu{major}]"',
+    }
+    missing = [package for module, package in wanted.items() if not is_installed(module)]
+    return f"{sys.executable} -m pip install {' '.join(missing)}" if missing else None
+
+
+def gpu_line(machine: Machine) -> str:
+    """Return the banner of a GPU run."""
+    gpu = machine.gpus[0]
+    more = f" (and {len(machine.gpus) - 1} more)" if len(machine.gpus) > 1 else ""
+    return (
+        f"host_to_device: GPU {gpu.name}{more}, {gpu.memory / 2**30:.1f} GiB, "
+        f"compute capability {gpu.compute_capability[0]}.{gpu.compute_capability[1]}; "
+        f"driver {machine.driver or '?'} (CUDA {machine.cuda[0]}.{machine.cuda[1]}); "
+        f"numba-cuda {version_of('numba-cuda')}, "
+        f"CuPy {version_of('cupy-cuda13x', 'cupy-cuda12x', 'cupy')}."
+    )
+
+
+def stand_in_line(problem: str) -> str:
+    """Return the banner of a stand-in run."""
+    return (
+        f"host_to_device: no GPU in use{f' ({problem})' if problem else ''}. Kernels run on Numba's simulator "
+        f"(Numba {version_of('numba')}), a stand-in on the CPU: its results are real, its times are not a GPU's."
+    )
+
+
+def start() -> None:
+    """Find what runs here, prepare it, and print one line that says what it is.
+
+    Call it in the first cell, before `numba` is imported. With a GPU it changes nothing. Without one, or
+    with `H2D_MACHINE=stand-in` in the environment, `numba.cuda` becomes Numba's own simulator. Calling it
+    again is harmless.
+
+    Raises
+    ------
+    SetUpError
+        If there is a GPU but not the packages that drive it (the message is the command that installs them),
+        if `H2D_MACHINE=gpu` and there is no GPU, or if `numba` was imported too early to choose a stand-in.
+    """
+    global chosen
+    choice = os.environ.get("H2D_MACHINE", "")
+    if choice not in ("", *CHOICES):
+        raise SetUpError(f"H2D_MACHINE is {choice!r}: set it to 'gpu' or 'stand-in', or leave it out")
+    machine = Machine() if choice == "stand-in" else find()
+    if machine.gpus:
+        command = missing_command(machine)
+        if command:
+            raise SetUpError(
+                f"this machine has a {machine.gpus[0].name}, but not the packages that drive it. Install them, "
+                f"then restart the kernel:  {command}   (to go on without the GPU: H2D_MACHINE=stand-in)"
+            )
+        chosen = "gpu"
+        print(gpu_line(machine))
+        return
+    if choice == "gpu":
+        raise SetUpError(machine.problem or "H2D_MACHINE is 'gpu', but this machine has no NVIDIA driver")
+    use_simulator()
+    chosen = "stand-in"
+    print(stand_in_line(machine.problem))
+
+
+def size(*, stand_in: int, gpu: int) -> int:
+    """Return the problem size that fits what runs here, so that no notebook is edited to fill a GPU.
+
+    Parameters
+    ----------
+    stand_in, gpu
+        Number of elements for a stand-in on the CPU, and for a GPU.
+
+    Raises
+    ------
+    SetUpError
+        If `h2d.start()` has not run, because it is not yet known what runs here.
+    """
+    if chosen is None:
+        raise SetUpError("run h2d.start() first: the size depends on what runs here")
+    return gpu if chosen == "gpu" else stand_in
+
+
+def use_simulator() -> None:
+    """Choose Numba's simulator, which is possible only before Numba is imported."""
+    if "numba" in sys.modules:
+        from numba.core import config
+
+        if not config.ENABLE_CUDASIM:
+            raise SetUpError(
+                "numba was imported before h2d.start(), too late to choose its simulator: "
+                "restart the kernel and run this cell first"
+            )
+    os.environ["NUMBA_ENABLE_CUDASIM"] = "1"

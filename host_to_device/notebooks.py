@@ -1,0 +1,57 @@
+"""Notebook files in the one form that the repository keeps, so that a change of a cell is a small diff."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+WIDGET = "application/vnd.jupyter.widget-view+json"
+# Cell metadata that means something here; editors add more.
+CELL_METADATA = {"tags", "mystnb", "nbgrader", "host_to_device"}
+
+
+def read(path: Path) -> NotebookNode:
+    """Return the notebook at `path`, in the current format."""
+    return nbformat.read(path, as_version=4)
+
+
+def canonical(notebook: NotebookNode) -> NotebookNode:
+    """Return the notebook without what depends on who ran it last: timings, widget models, editor marks."""
+    notebook = nbformat.from_dict(notebook)
+    ours = notebook.metadata.get("host_to_device")
+    notebook.metadata = nbformat.from_dict({**METADATA, **({"host_to_device": ours} if ours else {})})
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    count = 0
+    for cell in notebook.cells:
+        cell.metadata = nbformat.from_dict({k: v for k, v in cell.metadata.items() if k in CELL_METADATA})
+        if cell.cell_type != "code":
+            continue
+        if cell.execution_count is None:
+            cell.outputs = []
+            continue
+        count += 1
+        cell.execution_count = count
+        for output in cell.outputs:
+            output.pop("transient", None)
+            if output.output_type == "execute_result":
+                output.execution_count = count
+            if "data" in output:
+                output.data.pop(WIDGET, None)
+                output.metadata = nbformat.from_dict({})
+    return notebook
+
+
+def as_text(notebook: NotebookNode) -> str:
+    """Return the canonical notebook as the text of its file."""
+    return nbformat.writes(canonical(notebook)) + "\n"
+
+
+def write(notebook: NotebookNode, path: Path) -> None:
+    """Write the canonical notebook to `path`."""
+    path.write_text(as_text(notebook), encoding="utf-8")

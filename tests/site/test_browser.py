@@ -1,0 +1,211 @@
+"""Every page in a real browser: it opens cleanly, is light and quick, and its controls work."""
+
+import gzip
+import re
+import statistics
+from dataclasses import dataclass, field
+from functools import cache
+
+import pytest
+
+from book import address
+from tests.site.reading import NOTEBOOKS, PAGES, WRITTEN, read
+
+pytestmark = [pytest.mark.site, pytest.mark.browser]
+
+HEAVIEST = 450_000  # bytes that a text page may send, compressed
+SLOWEST = 0.5  # seconds until something stands on the screen, from this machine
+COMPRESSED = (".woff", ".woff2", ".png", ".jpg", ".zip")
+
+
+@dataclass
+class Visit:
+    """What happened while a page was opened, and what it weighed."""
+
+    faults: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+    weight: int = 0
+    paint: float = 0.0
+    formulas: int = 0
+    text: str = ""
+    too_wide: str = ""
+
+    @property
+    def has_widgets(self) -> bool:
+        return any("html-manager" in request for request in self.requests)
+
+
+def weigh(response) -> int:
+    """Return how many bytes a response takes on its way: text compressed, as GitHub Pages sends it."""
+    body = response.body()
+    return len(body) if response.url.split("?")[0].endswith(COMPRESSED) else len(gzip.compress(body, 6))
+
+
+# The elements that reach past the right edge of the window, and do not stand in a box that scrolls.
+TOO_WIDE = """() => {
+    const width = document.documentElement.clientWidth;
+    if (document.documentElement.scrollWidth <= width) return "";
+    const scrolls = e => e && e !== document.body &&
+        (/auto|scroll|hidden/.test(getComputedStyle(e).overflowX) || scrolls(e.parentElement));
+    return [...document.querySelectorAll("main *")]
+        .filter(e => e.getBoundingClientRect().right > width + 1 && !scrolls(e.parentElement))
+        .slice(0, 5).map(e => e.outerHTML.slice(0, 120)).join("\\n") || "something outside the text";
+}"""
+PAINT = "performance.getEntriesByName('first-contentful-paint')[0].startTime / 1000"
+
+
+@pytest.fixture(scope="module")
+def visit(chromium, url):
+    """Open a page once, on a desktop and on a phone; the tests share what was seen."""
+
+    @cache
+    def visit_once(page: str) -> Visit:
+        seen, responses = Visit(), []
+        context = chromium.new_context(viewport={"width": 1280, "height": 800})
+        tab = context.new_page()
+        tab.on("console", lambda said: said.type in ("error", "warning") and seen.faults.append(said.text))
+        tab.on("pageerror", lambda error: seen.faults.append(f"error: {error}"))
+        tab.on("requestfailed", lambda request: seen.faults.append(f"no answer: {request.url}"))
+        tab.on("request", lambda request: seen.requests.append(request.url))
+        tab.on("response", lambda response: responses.append(response))
+        tab.goto(f"{url}{page}.html")
+        tab.evaluate("window.MathJax?.startup?.promise")
+        tab.wait_for_load_state("networkidle")
+        seen.faults += [f"{response.status}: {response.url}" for response in responses if response.status >= 400]
+        seen.weight = sum(map(weigh, responses))
+        seen.formulas = tab.locator("mjx-container").count()
+        seen.text = tab.locator("main").inner_text()
+        seen.paint = tab.evaluate(PAINT)
+        tab.set_viewport_size({"width": 390, "height": 844})
+        seen.too_wide = tab.evaluate(TOO_WIDE)
+        context.close()
+        return seen
+
+    return visit_once
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_opens_without_a_fault(visit, page):
+    assert visit(page).faults == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_asks_no_other_host(visit, url, page):
+    assert [request for request in visit(page).requests if not request.startswith((url, "data:", "blob:"))] == []
+
+
+@pytest.mark.parametrize("page", WRITTEN)
+def test_formulas_are_typeset(visit, page):
+    wanted = len(read(page).select(".math"))
+    assert visit(page).formulas == wanted
+    assert not re.search(r"\\\(|\\\[|\\begin\{", visit(page).text)
+    assert any("vendor/mathjax/" in request for request in visit(page).requests) == bool(wanted)
+
+
+def test_the_book_has_formulas():
+    assert any(read(page).select(".math") for page in WRITTEN), "nothing above was tested"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_is_light(visit, page, record_property):
+    record_property("kilobytes", round(visit(page).weight / 1000))
+    print(f"\n{page}: {visit(page).weight / 1000:.0f} KB")
+    if not visit(page).has_widgets:
+        assert visit(page).weight <= HEAVIEST
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_paints_at_once(visit, open_page, url, page):
+    """The best of a few visits: other tests may be taking the processor at the same time."""
+    best = visit(page).paint
+    for _ in range(4):
+        if best > SLOWEST:
+            best = min(best, open_page(f"{url}{page}.html").evaluate(PAINT))
+    print(f"\n{page}: first paint after {best:.2f} s")
+    assert best <= SLOWEST
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_fits_a_phone(visit, page):
+    assert visit(page).too_wide == ""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_search_finds_a_word_of_the_book(open_page, url, width):
+    page = open_page(f"{url}{WRITTEN[1]}.html", width=width)
+    page.locator("button.search-button__button:visible").first.click()
+    page.locator("#pst-search-dialog input[name=q]").fill("device")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search.html?q=device")
+    page.locator("#search-results li a").first.wait_for()
+    page.locator("#search-results li a").first.click()
+    page.wait_for_load_state()
+    assert "device" in page.locator("main").inner_text().lower()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_dark_mode_darkens_the_page_and_stays(open_page, url, width):
+    page = open_page(f"{url}index.html", width=width, color_scheme="light")
+    for _ in range(3):  # the switch goes round: automatic, light, dark
+        if page.evaluate("document.documentElement.dataset.theme") != "dark":
+            page.locator("button.theme-switch-button:visible").first.click()
+    assert brightness(page) < 60
+    page.goto(f"{url}{WRITTEN[1]}.html")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert brightness(page) < 60
+
+
+def test_the_page_follows_the_system_into_the_dark(open_page, url):
+    assert brightness(open_page(f"{url}index.html", color_scheme="light")) > 200
+    assert brightness(open_page(f"{url}index.html", color_scheme="dark")) < 60
+
+
+def brightness(page) -> float:
+    """Return how bright the page's background is, from 0 to 255."""
+    page.wait_for_timeout(300)  # colours fade
+    colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    return statistics.fmean(map(float, re.findall(r"[\d.]+", colour)[:3]))
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_menu_leads_to_a_chapter(open_page, url, width):
+    page = open_page(f"{url}index.html", width=width)
+    if width == 390:
+        page.locator("button.primary-toggle:visible").first.click()
+    page.locator(f'.bd-docs-nav a[href="{WRITTEN[1]}.html"]:visible').click()
+    page.wait_for_url(f"**/{WRITTEN[1]}.html")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_next_and_previous_are_within_reach(open_page, url, width):
+    page = open_page(f"{url}{WRITTEN[1]}.html", width=width)
+    page.locator("a.right-next").click()
+    page.wait_for_url(f"**/{WRITTEN[2]}.html")
+    page.locator("a.left-prev").click()
+    page.wait_for_url(f"**/{WRITTEN[1]}.html")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_colab_button_is_within_reach(open_page, url, width):
+    page = open_page(f"{url}{NOTEBOOKS[0]}.html", width=width)
+    page.locator(".dropdown-launch-buttons > button").click()
+    button = page.locator(".dropdown-launch-buttons a[href*='colab']")
+    button.wait_for()
+    box = button.bounding_box()
+    assert box["x"] >= 0 and box["x"] + box["width"] <= width
+    assert button.get_attribute("href") == address.read().colab(f"{NOTEBOOKS[0]}.ipynb")
+
+
+@pytest.mark.parametrize("lost", ["nowhere", "a/b/c.html", "{prefix}nowhere", "{prefix}a/b/c"])
+def test_a_wrong_address_leads_back(open_page, url, lost):
+    prefix = address.read().site_path.lstrip("/")
+    page = open_page(url + lost.format(prefix=prefix))
+    assert "Page not found" in page.locator("h1:visible").inner_text()
+    assert page.evaluate("[...document.styleSheets].every(sheet => sheet.cssRules.length)"), "a style sheet is missing"
+    page.locator("main form input[name=q]").fill("device")
+    page.keyboard.press("Enter")
+    page.locator("#search-results li a").first.wait_for()
+    page.go_back()
+    page.locator("main a", has_text="front page").click()
+    page.wait_for_url(f"{url}{prefix}index.html")
+    assert page.locator("h1:visible").count()
