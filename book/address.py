@@ -60,11 +60,11 @@ class Address:
         return f"/{self.name}/"
 
     def colab(self, path: str) -> str:
-        """The address that opens this notebook of the repository in Colab."""
+        """Return the address that opens this notebook of the repository in Colab."""
         return f"https://colab.research.google.com/github/{self.owner}/{self.name}/blob/{self.branch}/{path}"
 
     def archive(self, version: str) -> str:
-        """The address that pip installs this version from: the archive of its tag."""
+        """Return the address that pip installs this version from: the archive of its tag."""
         return f"{self.url}/archive/refs/tags/v{version}.zip"
 
 
@@ -106,7 +106,9 @@ def move(new_url: str, root: Path = ROOT) -> list[Path]:
 
 def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
-        print(f"The repository is {read().url}\nTo move it: python -m book.address https://github.com/OWNER/NAME")
+        print(
+            f"The repository is {read().url}\nTo move it: python -m book.address https://github.com/OWNER/NAME"
+        )
         return 2 if arguments else 0
     try:
         changed = move(arguments[0])

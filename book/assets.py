@@ -10,29 +10,32 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 
 from book import icons
 
-NODE_MODULES = Path(__file__).parent / "node_modules"
+HERE = Path(__file__).parent
+NODE_MODULES = HERE / "node_modules"
+WIDGETS = "@jupyter-widgets/html-manager/dist"
+
+MATHJAX_PARTS = (
+    "startup.js",
+    "core.js",
+    "input/tex.js",
+    "input/tex/extensions",
+    "output/chtml.js",
+    "output/chtml/fonts/tex.js",
+    "output/chtml/fonts/woff-v2",
+    "a11y/assistive-mml.js",
+)
 
 # What goes below `_static/vendor`, and the file or folder of `node_modules` that it is copied from.
-ASSETS = {
-    "require.js": "requirejs/require.js",
-    "html-manager/embed-amd.js": "@jupyter-widgets/html-manager/dist/embed-amd.js",
-} | {
-    f"mathjax/{part}": f"mathjax/es5/{part}"
-    for part in (
-        "startup.js",
-        "core.js",
-        "input/tex.js",
-        "input/tex/extensions",
-        "output/chtml.js",
-        "output/chtml/fonts/tex.js",
-        "output/chtml/fonts/woff-v2",
-        "a11y/assistive-mml.js",
-    )
-}
+ASSETS = {"require.js": "requirejs/require.js", f"{WIDGETS}/embed-amd.js": f"{WIDGETS}/embed-amd.js"}
+ASSETS |= {f"mathjax/{part}": f"mathjax/es5/{part}" for part in MATHJAX_PARTS}
+# The widget manager looks for its fonts where npm has it and, for its first half, one folder higher.
+for font in (NODE_MODULES / WIDGETS).glob("*.woff2"):
+    ASSETS |= {f"{folder}/{font.name}": f"{WIDGETS}/{font.name}" for folder in (WIDGETS, "@jupyter-widgets")}
 
 # TeX in, HTML out, and MathML for screen readers. The one-file `tex-chtml.js` is 100 KB (gzipped) heavier: it
 # brings a context menu whose own functions would have to come from elsewhere.
@@ -46,7 +49,8 @@ def configure(app: Sphinx, config: Config) -> None:
         raise ExtensionError(f"the book's JavaScript is not installed ({missing[0]}): run `make book`")
     config.mathjax_path = "vendor/mathjax/startup.js"
     config.mathjax3_config = MATHJAX | (config.mathjax3_config or {})
-    config.nb_ipywidgets_js = {"vendor/require.js": {}, "vendor/html-manager/embed-amd.js": {}}
+    scripts = ("require.js", "widgets.js", f"{WIDGETS}/embed-amd.js")
+    config.nb_ipywidgets_js = {f"vendor/{script}": {} for script in scripts}
 
 
 def copy_if_changed(source: Path, target: Path) -> None:
@@ -59,9 +63,17 @@ def copy_if_changed(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-def prepare(app: Sphinx) -> None:
-    if app.builder.format == "html":
+def mend_search(script: Path) -> None:
+    """Let search results quote a page's text; Sphinx's script starts with the names of the theme's buttons."""
+    text = script.read_text(encoding="utf-8")
+    script.write_text(text.replace('[role="main"]', "article.bd-article"), encoding="utf-8")
+
+
+def prepare(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
+    """Before pages are written anew, and the theme's files with them, clear the way for those."""
+    if docnames and app.builder.format == "html":
         icons.clear(Path(app.outdir))
+        (Path(app.outdir) / "_static" / "searchtools.js").unlink(missing_ok=True)
 
 
 def copy(app: Sphinx, exception: Exception | None) -> None:
@@ -71,6 +83,8 @@ def copy(app: Sphinx, exception: Exception | None) -> None:
     static = Path(app.outdir) / "_static"
     for target, source in ASSETS.items():
         copy_if_changed(NODE_MODULES / source, static / "vendor" / target)
+    copy_if_changed(HERE / "widgets.js", static / "vendor" / "widgets.js")
+    mend_search(static / "searchtools.js")
     icons.trim(Path(app.outdir))
     for unread in ("scripts/*.map", "styles/*.map", "*webpack-macros.html"):
         for path in static.glob(unread):
@@ -79,5 +93,5 @@ def copy(app: Sphinx, exception: Exception | None) -> None:
 
 def setup(app: Sphinx) -> None:
     app.connect("config-inited", configure, priority=10)
-    app.connect("builder-inited", prepare)
+    app.connect("env-before-read-docs", prepare)
     app.connect("build-finished", copy)

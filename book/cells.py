@@ -23,7 +23,11 @@ class NotebookCell(SphinxDirective):
         if not path.exists():
             raise self.error(f"notebook-cell: there is no notebook {name}")
         self.env.note_dependency(str(path))
-        sources = {cell.id: cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"}
+        sources = {
+            cell.id: cell.source
+            for cell in nbformat.read(path, as_version=4).cells
+            if cell.cell_type == "code"
+        }
         missing = [cell for cell in wanted if cell not in sources]
         if missing:
             raise self.error(f"notebook-cell: {name} has no code cell {missing[0]!r}")

@@ -24,15 +24,21 @@ ICON_RULE = re.compile(r'((?:\.fa-[a-z0-9-]+:{1,2}before,?)+)\{content:"\\[0-9a-
 def names_used(site: Path) -> set[str]:
     """Return the icons' class names that stand in the site's pages and scripts."""
     files = [*site.rglob("*.html"), *(site / "_static").glob("**/*theme.js")]
-    return {name for path in files for name in re.findall(r"\bfa-[a-z0-9-]+", path.read_text(encoding="utf-8"))}
+    return {
+        name for path in files for name in re.findall(r"\bfa-[a-z0-9-]+", path.read_text(encoding="utf-8"))
+    }
 
 
 def styles_with(names: set[str]) -> str:
     """Return the theme's style sheet with the rules of these icons only, and our fonts in place of its own."""
     styles = (THEME / STYLES).read_text(encoding="utf-8")
-    styles = ICON_RULE.sub(lambda rule: rule[0] if names & set(re.findall(r"fa-[a-z0-9-]+", rule[1])) else "", styles)
+    styles = ICON_RULE.sub(
+        lambda rule: rule[0] if names & set(re.findall(r"fa-[a-z0-9-]+", rule[1])) else "", styles
+    )
     return re.sub(
-        r"url\((\.\./vendor/fontawesome/webfonts/fa-[a-z0-9-]+)\.woff2\)[^}]*", r'url(\1.woff) format("woff")', styles
+        r"url\((\.\./vendor/fontawesome/webfonts/fa-[a-z0-9-]+)\.woff2\)[^}]*",
+        r'url(\1.woff) format("woff")',
+        styles,
     )
 
 
@@ -64,8 +70,14 @@ def trim(site: Path) -> None:
     """Replace the theme's icon fonts and styles in the built site by what its pages use."""
     static = site / "_static"
     styles = styles_with(names_used(site))
-    others = "".join(path.read_text(encoding="utf-8") for path in static.glob("**/*.css") if path != static / STYLES)
-    characters = {int(code, 16) for code in re.findall(r'"\\([0-9a-f]{4})"', styles + others)}
+    others = "".join(
+        path.read_text(encoding="utf-8") for path in static.glob("**/*.css") if path != static / STYLES
+    )
+    escaped, plain = (
+        re.findall(r"\\([ef][0-9a-f]{3})\b", styles + others),
+        re.findall("[\ue000-\uf8ff]", styles + others),
+    )
+    characters = {int(code, 16) for code in escaped} | {ord(character) for character in plain}
     write_if_changed(static / STYLES, styles.encode())
     write_if_changed(static / SCRIPT, b"// The icons come from the web fonts: see book/icons.py\n")
     for font in (THEME / FONTS).glob("*.ttf"):

@@ -40,7 +40,11 @@ def configure(app: Sphinx, config: Config) -> None:
     config.ogp_custom_meta_tags = ['<meta name="twitter:card" content="summary_large_image" />']
     config.notfound_urls_prefix = where.site_path
     config.notfound_template = "not-found.html"
-    config.notfound_context = {"title": "Page not found", "body": "", "repository_issues": f"{where.url}/issues"}
+    config.notfound_context = {
+        "title": "Page not found",
+        "body": "",
+        "repository_issues": f"{where.url}/issues",
+    }
 
 
 # What the extensions we use write, and what a screen reader needs in its place.
@@ -51,7 +55,9 @@ MENDED = {
 }
 
 
-def mend(app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
+def mend(
+    app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
     """Mend in a page's text what axe-core finds wrong with it."""
     for written, meant in MENDED.items():
         context["body"] = context.get("body", "").replace(written, meant)

@@ -21,16 +21,13 @@ def build() -> int:
 
 
 def pack() -> None:
-    """Write the zip of the site, unless nothing has changed since it was written."""
-    files = sorted(path for path in SITE.rglob("*") if path.is_file() and path != ARCHIVE)
-    if ARCHIVE.exists() and all(path.stat().st_mtime <= ARCHIVE.stat().st_mtime for path in files):
-        return
+    """Write the zip of the site; the one of the last build stays in its place until this one is whole."""
     half_written = ARCHIVE.with_suffix(".part")
     half_written.unlink(missing_ok=True)
+    files = sorted(path for path in SITE.rglob("*") if path.is_file() and path != ARCHIVE)
     with zipfile.ZipFile(half_written, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         for path in files:
-            if path != half_written:
-                archive.write(path, Path("host-to-device") / path.relative_to(SITE))
+            archive.write(path, Path("host-to-device") / path.relative_to(SITE))
     half_written.replace(ARCHIVE)
 
 
@@ -40,7 +37,9 @@ def main() -> int:
         print("make book: the build failed; what to mend stands above", file=sys.stderr)
         return status
     pack()
-    print(f"\nThe book is built. Open {SITE / 'index.html'}\nor run `make serve` and open http://localhost:8000")
+    print(
+        f"\nThe book is built. Open {SITE / 'index.html'}\nor run `make serve` and open http://localhost:8000"
+    )
     return 0
 
 

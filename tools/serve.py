@@ -38,7 +38,9 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
 def server(port: int, site: Path = SITE) -> http.server.ThreadingHTTPServer:
     """Return a server for the built site, listening on localhost; port 0 takes a free one."""
-    return http.server.ThreadingHTTPServer(("127.0.0.1", port), functools.partial(Handler, directory=str(site)))
+    return http.server.ThreadingHTTPServer(
+        ("127.0.0.1", port), functools.partial(Handler, directory=str(site))
+    )
 
 
 def main(arguments: list[str]) -> int:

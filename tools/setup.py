@@ -31,6 +31,8 @@ STAGES = {
     "course": ("requirements.txt", True, "the book, the notebooks and the tests (PyTorch included)"),
 }
 
+PATIENCE = 5  # seconds that pip and npm have to clean up after Ctrl-C
+
 DISK_FULL = "the disk is full: free about 3 GB, then run the same command again"
 
 # What pip and npm print when they fail, and what the person in front of them can do about it.
@@ -122,8 +124,8 @@ def packages_in(venv):
 def works(venv, version=None):
     """Tell whether this environment starts, with this version of Python, and has a whole pip."""
     check = f"import sys; v = sys.version_info[:2]; sys.exit(not {version or OLDEST!r} <= v <= {version or NEWEST!r})"
-    # pip writes RECORD last: without it, its own installation was interrupted.
-    return any(packages_in(venv).glob("pip-*.dist-info/RECORD")) and succeeds(
+    # pip writes INSTALLER last: without it, its own installation was interrupted.
+    return any(packages_in(venv).glob("pip-*.dist-info/INSTALLER")) and succeeds(
         [str(python_in(venv)), "-c", check]
     )
 
@@ -138,7 +140,7 @@ def make_environment(venv):
     )
     if done.returncode == 0 and works(venv):
         return
-    if re.search(r"ensurepip is not available|No module named '?(venv|ensurepip)", done.stdout):
+    if re.search(r"ensurepip is not\s+available|No module named '?(venv|ensurepip)", done.stdout):
         raise CannotContinue(
             "this Python has no venv module: install it "
             "(Debian and Ubuntu: sudo apt install python{}.{}-venv)".format(*sys.version_info[:2])
@@ -149,11 +151,11 @@ def make_environment(venv):
 def forget_half_installed(packages):
     """Remove what says that a package is there when pip was stopped in the middle of it.
 
-    pip writes RECORD last and parks what it replaces under a name with a tilde.
+    pip writes INSTALLER after everything else and parks what it replaces under a name with a tilde.
     """
     if packages.is_dir():
         for entry in packages.iterdir():
-            unfinished = entry.suffix == ".dist-info" and not (entry / "RECORD").exists()
+            unfinished = entry.suffix == ".dist-info" and not (entry / "INSTALLER").exists()
             if unfinished or (entry.name.startswith("~") and entry.is_dir()):
                 shutil.rmtree(str(entry))
 
@@ -227,7 +229,7 @@ def run_with_progress(command, total=None, **options):
     except BaseException:
         # Ctrl-C reaches pip and npm too: let them clean up, but leave none behind.
         try:
-            process.wait(timeout=5)
+            process.wait(timeout=PATIENCE)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -347,6 +349,11 @@ def main(arguments):
                     install(stage, version=version, **inherited)
     except CannotContinue as problem:
         print(f"make: {problem}", file=sys.stderr)
+        return 1
+    except OSError as problem:
+        if not explain(str(problem)):
+            raise
+        print(f"make: {explain(str(problem))} ({problem})", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("\nmake: stopped; the same command goes on from here", file=sys.stderr)

@@ -17,6 +17,9 @@ from sphinx.util.docutils import SphinxDirective
 
 HERE = Path(__file__).parent
 
+# In pixels. Where a drawing would have to be so small that its letters get smaller, it scrolls.
+SMALLEST_LETTERS = 9
+
 # The colours a drawing may use (colour-blind safe, after Okabe and Ito) and the variable each one becomes.
 PALETTE = {
     "#1a1a1a": "--h2d-ink",
@@ -51,7 +54,12 @@ def matplotlib_svg(name: str) -> str:
     module = importlib.reload(importlib.import_module(f"book.drawings.{name}"))
     style = HERE.parent.parent / "host_to_device" / "figures.mplstyle"
     # Text stays text, and ids do not change from one build to the next.
-    settings = {"svg.fonttype": "none", "svg.hashsalt": name, "figure.facecolor": "none", "axes.facecolor": "none"}
+    settings = {
+        "svg.fonttype": "none",
+        "svg.hashsalt": name,
+        "figure.facecolor": "none",
+        "axes.facecolor": "none",
+    }
     with plt.style.context([str(style), settings]):
         figure = module.draw()
         out = io.StringIO()
@@ -61,13 +69,21 @@ def matplotlib_svg(name: str) -> str:
     return re.sub(r'(<svg [^>]*?)width="[^"]*" height="[^"]*"', r"\1", svg, count=1, flags=re.S)
 
 
+def legible_width(svg: str) -> int:
+    """Return the width in pixels below which the drawing's smallest letters cannot be read; 0 if it has none."""
+    letters = [float(size) for size in re.findall(r"font-size[:=]\s*\"?([\d.]+)", svg)]
+    box = re.search(r'viewBox="[\d.-]+ [\d.-]+ ([\d.]+)', svg)
+    return round(SMALLEST_LETTERS / min(letters) * float(box[1])) if letters and box else 0
+
+
 def prepared(svg: str, name: str, alt: str) -> str:
     """Return SVG for the page: its ids its own, its colours the theme's, its alternative text in place."""
     svg = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', svg)
     svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", svg)
     svg = re.sub(r'href="#([^"]+)"', rf'href="#{name}-\1"', svg)
     alt = alt.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
-    svg = re.sub(r"<svg ", f'<svg role="img" aria-label="{alt}" class="h2d-drawing" ', svg, count=1)
+    own = f'role="img" aria-label="{alt}" class="h2d-drawing" style="min-width: {legible_width(svg)}px"'
+    svg = re.sub(r"<svg ", lambda start: f"<svg {own} ", svg, count=1)
     return themed(svg.strip())
 
 
@@ -94,7 +110,9 @@ class Drawing(SphinxDirective):
             self.env.note_dependency(str(computed))
             svg = matplotlib_svg(name)
         else:
-            raise self.error(f"drawing {name}: neither {hand_made.name} nor {computed.name} is in book/drawings")
+            raise self.error(
+                f"drawing {name}: neither {hand_made.name} nor {computed.name} is in book/drawings"
+            )
         figure = nodes.figure(classes=["drawing", *self.options.get("class", [])])
         figure += nodes.raw("", prepared(svg, name, self.options["alt"]), format="html")
         if self.content:

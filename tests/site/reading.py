@@ -58,7 +58,9 @@ def links(page: str) -> list[str]:
 
 def resources(page: str) -> list[str]:
     """Return the addresses of what a browser loads for the page."""
-    loaded = read(page).select("script[src], img[src], iframe[src], source[src], video[src], audio[src], embed[src]")
+    loaded = read(page).select(
+        "script[src], img[src], iframe[src], source[src], video[src], audio[src], embed[src]"
+    )
     linked = read(page).select("link[rel~=stylesheet], link[rel~=icon], link[rel~=preload]")
     addresses = [tag["src"] for tag in loaded] + [tag["href"] for tag in linked]
     return [urljoin(f"{HOST}{page}.html", address) for address in addresses]

@@ -19,7 +19,9 @@ FAULTS = """async () => (await axe.run(document, {resultTypes: ["violations"], p
 def test_axe_finds_no_serious_fault(open_page, url, page):
     tab = open_page(f"{url}{page}.html", reduced_motion="reduce")
     tab.evaluate("window.MathJax?.startup?.promise")
-    tab.add_style_tag(content="* { transition: none !important }")  # axe reads colours half-way through a fade
+    tab.add_style_tag(
+        content="* { transition: none !important }"
+    )  # axe reads colours half-way through a fade
     tab.add_script_tag(path=AXE)
     found = {}
     for width in (1280, 390):
@@ -34,7 +36,9 @@ def test_axe_finds_no_serious_fault(open_page, url, page):
 
 @pytest.mark.parametrize("control", ["menu", "search", "contents"])
 def test_axe_finds_no_serious_fault_in_what_opens_on_a_phone(open_page, url, control):
-    opener = {"menu": ".primary-toggle", "search": ".search-button__button", "contents": ".secondary-toggle"}[control]
+    opener = {"menu": ".primary-toggle", "search": ".search-button__button", "contents": ".secondary-toggle"}[
+        control
+    ]
     tab = open_page(f"{url}chapters/glossary.html", width=390, reduced_motion="reduce")
     if not tab.locator(f"{opener}:visible").count():
         tab.goto(f"{url}{next(page for page in PAGES if page.startswith('chapters/'))}.html")

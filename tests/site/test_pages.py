@@ -50,7 +50,9 @@ def test_links_of_the_404_page_hold_wherever_it_is_shown():
 @pytest.mark.parametrize("page", PAGES)
 def test_links_out_of_the_book_are_well_formed(page):
     outside = [link for link in links(page) if not link.startswith((HOST, "mailto:"))]
-    bad = [link for link in outside if not re.fullmatch(r"https://[\w.-]+\.[a-z]{2,}(:\d+)?(/[^\s<>\"]*)?", link)]
+    bad = [
+        link for link in outside if not re.fullmatch(r"https://[\w.-]+\.[a-z]{2,}(:\d+)?(/[^\s<>\"]*)?", link)
+    ]
     assert bad == []
 
 
@@ -124,7 +126,9 @@ def test_every_picture_says_what_it_shows(page):
     for picture in pictures:
         said = (picture.get("alt") or picture.get("aria-label") or "").strip()
         assert said, f"no alternative text: {str(picture)[:200]}"
-        assert not re.search(r"\.(png|svg|jpe?g|gif)$|^[\w./-]*/[\w./-]*$", said, re.I), f"a file name: {said}"
+        assert not re.search(r"\.(png|svg|jpe?g|gif)$|^[\w./-]*/[\w./-]*$", said, re.I), (
+            f"a file name: {said}"
+        )
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -148,7 +152,9 @@ def test_a_page_loads_nothing_from_elsewhere(page):
 def test_no_file_of_the_site_loads_from_elsewhere(site):
     """Style sheets must not import, and our pages must not name, what a content network serves."""
     imported = re.compile(r"""(?:@import\s+(?:url\()?|url\()\s*["']?(?:https?:)?//""")
-    assert [path.name for path in site.rglob("*.css") if imported.search(path.read_text(encoding="utf-8"))] == []
+    assert [
+        path.name for path in site.rglob("*.css") if imported.search(path.read_text(encoding="utf-8"))
+    ] == []
     networks = re.compile(r"//(?:cdn\.|cdnjs\.|unpkg\.|[\w.]*jsdelivr|fonts\.google|fonts\.gstatic)")
     for page in PAGES:
         scripts = " ".join(tag.get_text() for tag in read(page).find_all("script"))
@@ -161,4 +167,3 @@ def test_the_offline_zip_holds_the_site(site):
     missing = {f"host-to-device/{page}.html" for page in PAGES} - names
     assert missing == set()
     assert not [name for name in names if name.endswith((".zip", ".map", ".part"))]
-

@@ -1,0 +1,324 @@
+"""The one device of the stand-in: its name, its limits, its memory, and what is left out.
+
+The limits are those of one real GPU, NVIDIA's T4 (compute capability 7.5), which is what Google Colab lends:
+a launch that the stand-in accepts would be accepted there too. Speeds (clocks, bandwidth) are not given, nor
+anything else that would let this machine pass for a GPU.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+NAME = "host_to_device stand-in (CPU)"
+
+# NVIDIA, "CUDA C++ Programming Guide", appendix "Compute Capabilities", table "Technical Specifications per
+# Compute Capability", column 7.5; where another source is named, that one.
+COMPUTE_CAPABILITY = (7, 5)
+ATTRIBUTES = {
+    "COMPUTE_CAPABILITY_MAJOR": COMPUTE_CAPABILITY[0],
+    "COMPUTE_CAPABILITY_MINOR": COMPUTE_CAPABILITY[1],
+    "MAX_THREADS_PER_BLOCK": 1024,
+    "MAX_BLOCK_DIM_X": 1024,
+    "MAX_BLOCK_DIM_Y": 1024,
+    "MAX_BLOCK_DIM_Z": 64,
+    "MAX_GRID_DIM_X": 2**31 - 1,
+    "MAX_GRID_DIM_Y": 65535,
+    "MAX_GRID_DIM_Z": 65535,
+    "WARP_SIZE": 32,
+    "MAX_THREADS_PER_MULTI_PROCESSOR": 1024,
+    "MAX_REGISTERS_PER_BLOCK": 65536,  # 32-bit registers
+    "MAX_REGISTERS_PER_MULTIPROCESSOR": 65536,
+    "MAX_SHARED_MEMORY_PER_BLOCK": 48 * 1024,  # bytes; without opting in, on every compute capability
+    "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": 64 * 1024,
+    "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR": 64 * 1024,
+    "TOTAL_CONSTANT_MEMORY": 64 * 1024,
+    "MULTIPROCESSOR_COUNT": 40,  # NVIDIA, "Turing GPU Architecture" white paper, table of Tesla T4: 40 SMs
+    "INTEGRATED": 0,  # a card of its own
+    "CAN_MAP_HOST_MEMORY": 1,  # Programming Guide, "Mapped Memory": cuda.mapped_array works
+    "UNIFIED_ADDRESSING": 1,  # Programming Guide, "Unified Virtual Address Space": every 64-bit system
+    "MANAGED_MEMORY": 1,  # Programming Guide, "Unified Memory": compute capability 3.0 and newer
+    "KERNEL_EXEC_TIMEOUT": 0,  # no display is attached to it
+}
+
+# Names of numba.cuda's host side that the stand-in leaves out, and what to do instead.
+LEFT_OUT = {
+    "open_ipc_array": "memory cannot be shared between processes here",
+    "IpcHandle": "memory cannot be shared between processes here",
+    "set_memory_manager": "device memory is NumPy's here, and no other manager can be set",
+    "BaseCUDAMemoryManager": "device memory is NumPy's here, and no other manager can be set",
+    "HostOnlyCUDAMemoryManager": "device memory is NumPy's here, and no other manager can be set",
+    "GetIpcHandleMixin": "device memory is NumPy's here, and no other manager can be set",
+    "MemoryPointer": "device memory is NumPy's here: use cuda.device_array",
+    "MappedMemory": "device memory is NumPy's here: use cuda.mapped_array",
+    "PinnedMemory": "device memory is NumPy's here: use cuda.pinned_array",
+    "profiling": "there is nothing here that NVIDIA's profilers could watch",
+    "profile_start": "there is nothing here that NVIDIA's profilers could watch",
+    "profile_stop": "there is nothing here that NVIDIA's profilers could watch",
+    "runtime": "there is no CUDA runtime here, so it has no version",
+    "nvvm": "kernels are not compiled for a GPU here",
+    "cudadrv": "there is no CUDA driver here",
+    "is_float16_supported": "float16 arithmetic in kernels is left out",
+    "fp16": "float16 arithmetic in kernels is left out",
+}
+
+MemoryInfo = namedtuple("HostMemoryInfo", "free total")
+MemoryInfo.__doc__ = "Bytes of this machine's own memory, which plays the device's: (free, total)."
+
+
+class CudaSupportError(ImportError):
+    """CUDA cannot be used as it was asked for."""
+
+
+class CudaDriverError(Exception):
+    """An error of CUDA's driver."""
+
+
+class CudaAPIError(CudaDriverError):
+    """A call to CUDA's driver that failed: `code` is CUDA's number, `msg` the text."""
+
+    def __init__(self, code: int, msg: str) -> None:
+        self.code, self.msg = code, msg
+        super().__init__(code, msg)
+
+    def __str__(self) -> str:
+        return f"[{self.code}] {self.msg}"
+
+
+def missing(name: str) -> str:
+    """Return the line for a name of `numba.cuda` that the stand-in does not have.
+
+    Parameters
+    ----------
+    name
+        The name as it follows `cuda.`, for example `profile_start`.
+    """
+    reason = LEFT_OUT.get(name, "it needs a GPU, or the course does not use it")
+    return f"cuda.{name} is not in host_to_device's stand-in for numba.cuda: {reason}"
+
+
+class Device:
+    """The stand-in's only device: number 0, with the limits of an NVIDIA T4 and the name of what it is.
+
+    Attributes such as `MAX_THREADS_PER_BLOCK` are integers; see `ATTRIBUTES` for each one's source. Those that
+    only a GPU has (clock rates, bus width, PCI numbers, UUID) raise an `AttributeError` that says so.
+    """
+
+    id = 0
+    name = NAME
+    compute_capability = COMPUTE_CAPABILITY
+    supports_float16 = False
+
+    def __getattr__(self, name: str) -> int:
+        try:
+            return ATTRIBUTES[name]
+        except KeyError:
+            raise AttributeError(f"{NAME} has no {name}: only a GPU has one, or the stand-in leaves it out") from None
+
+    def __repr__(self) -> str:
+        return f"<CUDA device {self.id} '{self.name}'>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Device)
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    def get_primary_context(self) -> Context:
+        """Return the device's only context."""
+        return CONTEXT
+
+    def reset(self) -> None:
+        """Do nothing: arrays stay valid, unlike on a GPU."""
+
+
+class Context:
+    """The stand-in's only context. Pushing, popping and resetting it changes nothing."""
+
+    device = Device()
+
+    def get_memory_info(self) -> MemoryInfo:
+        """Return the bytes of this machine's memory that are (free, total).
+
+        Raises
+        ------
+        NotImplementedError
+            If this machine does not say: it is not Linux, and `psutil` is not installed.
+        """
+        return memory_of_this_machine()
+
+    def synchronize(self) -> None:
+        """Return at once: all work is done by the time it has been asked for."""
+
+    def push(self) -> None:
+        """Do nothing."""
+
+    def pop(self) -> None:
+        """Do nothing."""
+
+    def reset(self) -> None:
+        """Do nothing: arrays stay valid, unlike on a GPU."""
+
+    @contextmanager
+    def defer_cleanup(self) -> Iterator[None]:
+        """Do nothing for the length of a `with` block: Python frees memory as usual."""
+        yield
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(missing(f"current_context().{name}"))
+
+    def __repr__(self) -> str:
+        return f"<stand-in CUDA context of device {self.device.id}>"
+
+
+CONTEXT = Context()
+
+
+def memory_of_this_machine() -> MemoryInfo:
+    """Return the bytes of memory that are (free, total), free meaning without swapping."""
+    table = Path("/proc/meminfo")
+    if table.exists():
+        kib = {name: int(rest.split()[0]) for name, rest in (line.split(":") for line in table.open())}
+        if "MemAvailable" in kib:
+            return MemoryInfo(kib["MemAvailable"] * 1024, kib["MemTotal"] * 1024)
+    try:
+        import psutil
+    except ImportError:
+        raise NotImplementedError("this machine does not tell its memory: pip install psutil") from None
+    memory = psutil.virtual_memory()
+    return MemoryInfo(memory.available, memory.total)
+
+
+class ManagedDevice:
+    """An item of `cuda.gpus`: a device that can also be entered, `with cuda.gpus[0]: …`."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._device, name)
+
+    def __enter__(self) -> None:
+        # Numba gives nothing either: `with cuda.gpus[0] as gpu` leaves None in `gpu`.
+        CONTEXT.push()
+
+    def __exit__(self, *_: object) -> None:
+        CONTEXT.pop()
+
+    def __str__(self) -> str:
+        return f"<Managed Device {self.id}>"
+
+
+class DeviceList:
+    """`cuda.gpus`: the list of devices, of which there is one."""
+
+    def __init__(self, device: Device) -> None:
+        self.lst = [ManagedDevice(device)]
+
+    def __getitem__(self, number: int) -> ManagedDevice:
+        try:
+            return self.lst[number]
+        except IndexError:
+            raise IndexError(f"list index out of range: {number}, but the stand-in has one device, 0") from None
+
+    def __iter__(self) -> Iterator[ManagedDevice]:
+        return iter(self.lst)
+
+    def __len__(self) -> int:
+        return len(self.lst)
+
+    def __str__(self) -> str:
+        return ", ".join(str(device) for device in self.lst)
+
+    @property
+    def current(self) -> ManagedDevice:
+        """The device in use."""
+        return self.lst[0]
+
+
+gpus = DeviceList(CONTEXT.device)
+
+
+def current_context(devnum: int | None = None) -> Context:
+    """Return the only context.
+
+    Parameters
+    ----------
+    devnum
+        Number of the device, 0 or None.
+
+    Raises
+    ------
+    IndexError
+        If there is no such device.
+    """
+    return CONTEXT if devnum is None else gpus[devnum].get_primary_context()
+
+
+def get_current_device() -> Device:
+    """Return the only device."""
+    return CONTEXT.device
+
+
+def select_device(device_id: int) -> Device:
+    """Return the device of that number.
+
+    Raises
+    ------
+    IndexError
+        If `device_id` is not 0, the only device.
+    """
+    return current_context(device_id).device
+
+
+def list_devices() -> DeviceList:
+    """Return the list of devices, `cuda.gpus`."""
+    return gpus
+
+
+def close() -> None:
+    """Do nothing: there is no context to destroy, and arrays stay valid."""
+
+
+def require_context(function: Callable) -> Callable:
+    """Return the function as it is: the stand-in's context is always there."""
+    return function
+
+
+def detect() -> bool:
+    """Print what there is in place of a GPU.
+
+    Returns
+    -------
+    bool
+        True, because kernels can run.
+    """
+    device = CONTEXT.device
+    rows = {
+        "Compute Capability": "{}.{} (the limits of an NVIDIA T4)".format(*device.compute_capability),
+        "Kernels run on": "this machine's CPU: results are real, times are not a GPU's",
+    }
+    print("Found 0 CUDA devices and 1 stand-in")
+    print(f"id {device.id}    {device.name:>20} {'[SUPPORTED]':>40}")
+    for name, value in rows.items():
+        print(f"{name:>40}: {value}")
+    print("Summary:")
+    print("\t1/1 devices are supported")
+    return True
+
+
+def is_available() -> bool:
+    """Return True: kernels can run, on the CPU."""
+    return True
+
+
+def is_supported_version() -> bool:
+    """Return True: the stand-in needs no CUDA runtime."""
+    return True
+
+
+def cuda_error() -> None:
+    """Return None: nothing went wrong while a driver was started, because there is none."""

@@ -1,0 +1,38 @@
+"""Run the cases on Numba's own simulator: `python -m tests.kernels.on_simulator [names or kinds…]`.
+
+Numba's simulator has no warps and a few gaps more; `--extended` fills them (see `simulator_extras`) and runs
+the cases that need it, too.
+"""
+
+import os
+import sys
+
+os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
+
+from tests.kernels import runner  # noqa: E402
+
+UNKNOWN = "max_registers", "lineinfo", "launch_bounds"  # options of `cuda.jit` that it would refuse
+
+
+def main() -> int:
+    asked = runner.arguments(__doc__, ("--extended", "fill the gaps of the simulator and run every case"))
+    from numba import cuda
+
+    simulated = cuda.jit
+    cuda.jit = lambda *given, **options: simulated(*given, **{n: options[n] for n in options if n not in UNKNOWN})
+    if asked.extended:
+        from tests.kernels import simulator_extras
+
+        simulator_extras.install()
+    from tests.kernels.corpus import ALL
+
+    cases = runner.chosen(asked.names, ALL)
+    left_out = [] if asked.extended else [case for case in cases if not case.simulator]
+    status = runner.report([case for case in cases if case not in left_out], cuda, asked.seed)
+    if left_out:
+        print(f"not for the simulator: {', '.join(case.name for case in left_out)}")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
