@@ -3,4 +3,3 @@
 import os
 
 os.environ.setdefault("H2D_MACHINE", "stand-in")
-os.environ.setdefault("MPLBACKEND", "Agg")

@@ -88,16 +88,13 @@ def move(new_url: str, root: Path = ROOT) -> list[Path]:
     """Point every file that names the repository at `new_url`; return the files that changed."""
     old, tag = read(root), version(root)
     new = Address(new_url.rstrip("/").removesuffix(".git"), old.branch)
+    # In one pass, because a new address may contain the old one.
+    pairs = {old.archive(tag): new.archive(tag), old.colab(""): new.colab(""), old.site: new.site, old.url: new.url}
+    ours = re.compile("|".join(map(re.escape, pairs)))
     changed = []
     for path in named_files(root):
-        before = text = path.read_text(encoding="utf-8")
-        for ours, theirs in (
-            (old.archive(tag), new.archive(tag)),
-            (old.colab(""), new.colab("")),
-            (old.site, new.site),
-            (old.url, new.url),
-        ):
-            text = text.replace(ours, theirs)
+        before = path.read_text(encoding="utf-8")
+        text = ours.sub(lambda found: pairs[found[0]], before)
         if text != before:
             path.write_text(text, encoding="utf-8")
             changed.append(path)

@@ -131,3 +131,16 @@ def setup(app: Sphinx) -> None:
     app.add_directive("lesson-bar", LessonBar)
     app.add_directive("lessons", Lessons)
     app.connect("html-page-context", describe, priority=400)  # before the previews' extension reads it
+
+
+def renew_readme(root: Path = ROOT) -> None:
+    """Write the table of lessons between its two marks in the README."""
+    readme = root / "README.md"
+    before, rest = readme.read_text(encoding="utf-8").split("<!-- lessons -->\n")
+    _, after = rest.split("<!-- /lessons -->")
+    table = table_markdown(read_all(root), address.read(root))
+    readme.write_text(f"{before}<!-- lessons -->\n{table}<!-- /lessons -->{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    renew_readme()

@@ -131,7 +131,7 @@ def missing_command(machine: Machine) -> str | None:
     """Return the command that installs what the GPU needs and is not there, or None if nothing is missing."""
     major = 13 if machine.cuda >= (13, 0) else 12
     wanted = {
-        "cupy": f'"cupy-cuda{major}x"',
+        "cupy": f'"cupy-cuda{major}x[ctk]"',
         "numba_cuda": f'"numba-cuda[cu{major}]"',
     }
     missing = [package for module, package in wanted.items() if not is_installed(module)]

@@ -91,10 +91,10 @@ def test_several_gpus_are_counted(on, capsys):
 @pytest.mark.parametrize(
     ("cuda", "installed", "wanted", "not_wanted"),
     [
-        ((13, 0), (), ['"cupy-cuda13x"', '"numba-cuda[cu13]"'], []),
-        ((12, 4), (), ['"cupy-cuda12x"', '"numba-cuda[cu12]"'], []),
+        ((13, 0), (), ['"cupy-cuda13x[ctk]"', '"numba-cuda[cu13]"'], []),
+        ((12, 4), (), ['"cupy-cuda12x[ctk]"', '"numba-cuda[cu12]"'], []),
         ((12, 4), ("cupy",), ['"numba-cuda[cu12]"'], ["cupy"]),
-        ((13, 1), ("numba_cuda",), ['"cupy-cuda13x"'], ["numba-cuda"]),
+        ((13, 1), ("numba_cuda",), ['"cupy-cuda13x[ctk]"'], ["numba-cuda"]),
     ],
 )
 def test_gpu_without_its_packages_gets_the_command_not_a_stand_in(on, cuda, installed, wanted, not_wanted):
