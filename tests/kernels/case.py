@@ -57,7 +57,9 @@ def run(case: Case, cuda, seed: int = 0) -> dict[str, np.ndarray]:
         else:
             launch.kernel[launch.grid, launch.block](*arguments)
     cuda.synchronize()
-    return {name: on_device[name].copy_to_host() for name, value in given.items() if isinstance(value, np.ndarray)}
+    return {
+        name: on_device[name].copy_to_host() for name, value in given.items() if isinstance(value, np.ndarray)
+    }
 
 
 def differences(case: Case, got: dict[str, np.ndarray], seed: int = 0) -> list[str]:
@@ -73,7 +75,9 @@ def differences(case: Case, got: dict[str, np.ndarray], seed: int = 0) -> list[s
         wrong = ~_close(value, right, case.rtol)
         if wrong.any():
             first = tuple(int(index) for index in np.argwhere(wrong)[0])
-            found.append(f"{name}{list(first)}: {value[first]}, not {right[first]} ({wrong.sum()} of {wrong.size})")
+            found.append(
+                f"{name}{list(first)}: {value[first]}, not {right[first]} ({wrong.sum()} of {wrong.size})"
+            )
     return found
 
 

@@ -263,7 +263,9 @@ CASES = [
             "out": blank(N, np.float64),
         },
         launches=[Launch(polynomial, blocks(N, 64), 64, ("coefficients", "x", "out"))],
-        expected=lambda given: {"out": np.polynomial.Polynomial(given["coefficients"].astype(float))(given["x"])},
+        expected=lambda given: {
+            "out": np.polynomial.Polynomial(given["coefficients"].astype(float))(given["x"])
+        },
         kinds=("elementwise", "max_registers"),
     ),
     Case(
@@ -304,7 +306,12 @@ CASES = [
     ),
     Case(
         name="two launches",
-        inputs=lambda rng: {"a": whole(rng, N), "b": whole(rng, N), "total": blank(N), "factor": np.float32(3)},
+        inputs=lambda rng: {
+            "a": whole(rng, N),
+            "b": whole(rng, N),
+            "total": blank(N),
+            "factor": np.float32(3),
+        },
         launches=[
             Launch(add_and_scale, blocks(N, 64), 64, ("a", "b", "total")),
             Launch(scale_in_place, blocks(N, 128), 128, ("total", "factor")),

@@ -265,7 +265,11 @@ CASES = [
     ),
     Case(
         name="row plus column",
-        inputs=lambda rng: {"column": whole(rng, HEIGHT), "row": whole(rng, WIDTH), "out": blank((HEIGHT, WIDTH))},
+        inputs=lambda rng: {
+            "column": whole(rng, HEIGHT),
+            "row": whole(rng, WIDTH),
+            "out": blank((HEIGHT, WIDTH)),
+        },
         launches=[
             Launch(
                 add_row_and_column, (blocks(WIDTH, 16), blocks(HEIGHT, 4)), (16, 4), ("column", "row", "out")
@@ -285,7 +289,9 @@ CASES = [
         name="where am I",
         inputs=lambda rng: {"out": blank(100, np.int32)},
         launches=where,
-        expected=lambda given: {"out": (1000 * (np.arange(100) // 24) + np.arange(100) % 24).astype(np.int32)},
+        expected=lambda given: {
+            "out": (1000 * (np.arange(100) // 24) + np.arange(100) % 24).astype(np.int32)
+        },
         kinds=("indices",),
     ),
     Case(

@@ -242,7 +242,9 @@ CASES = [
         name="matmul padded tiles",
         inputs=ragged,
         launches=[
-            Launch(matmul_tiles_padded, (blocks(COLS, TILE), blocks(ROWS, TILE)), (TILE, TILE), ("a", "b", "c"))
+            Launch(
+                matmul_tiles_padded, (blocks(COLS, TILE), blocks(ROWS, TILE)), (TILE, TILE), ("a", "b", "c")
+            )
         ],
         expected=product,
         kinds=("2d", "shared", "barrier"),

@@ -6,20 +6,24 @@ the cases that need it, too.
 
 import os
 import sys
+import warnings
 
 os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
 
-from tests.kernels import runner  # noqa: E402
+from tests.kernels import runner
 
 UNKNOWN = "max_registers", "lineinfo", "launch_bounds"  # options of `cuda.jit` that it would refuse
 
 
 def main() -> int:
+    warnings.simplefilter("ignore")  # its scalars overflow, its random numbers run as objects, and it says so
     asked = runner.arguments(__doc__, ("--extended", "fill the gaps of the simulator and run every case"))
     from numba import cuda
 
     simulated = cuda.jit
-    cuda.jit = lambda *given, **options: simulated(*given, **{n: options[n] for n in options if n not in UNKNOWN})
+    cuda.jit = lambda *given, **options: simulated(
+        *given, **{n: options[n] for n in options if n not in UNKNOWN}
+    )
     if asked.extended:
         from tests.kernels import simulator_extras
 

@@ -2,7 +2,7 @@
 
 Warps are 32 threads of a block in a row. Those that a mask names meet at a barrier, leave their values, meet
 again, and take what they came for. Besides: `cuda` handed to a kernel as a closure variable, shared arrays on
-one line, bit counts of 64-bit and negative numbers.
+one line, keyword arguments of device functions, bit counts of 64-bit and negative numbers.
 """
 
 import sys
@@ -60,7 +60,7 @@ def _vote(count):
 
 def _bits(lanes):
     """Give a mask as the signed 32-bit number that Numba makes of it."""
-    return int(np.array([sum(1 << lane for lane in lanes)], np.uint32).view(np.int32)[0])
+    return np.array([sum(1 << lane for lane in lanes)], np.uint32).view(np.int32)[0]
 
 
 def _ballot(self, mask, predicate):
@@ -83,7 +83,7 @@ def _shared_array(self, shape, dtype, alignment=None):
 
 
 def _unsigned(value):
-    bits = 64 if getattr(value, "nbytes", 8) == 8 else 32
+    bits = 64 if getattr(value, "itemsize", 8) == 8 else 32
     return int(value) & (1 << bits) - 1, bits
 
 
@@ -102,7 +102,18 @@ def _brev(self, value):
     return int(f"{value:0{bits}b}"[::-1], 2)
 
 
+def _call_with_names(self, *given, **named):
+    if not self._device:
+        return _call(self, *given, **named)
+    with kernelapi.swapped_cuda_module(self.fn, kernel._get_kernel_context()):
+        return self.fn(*given, **named)
+
+
+_call = kernel.FakeCUDAKernel.__call__
+
+
 def install():
+    kernel.FakeCUDAKernel.__call__ = _call_with_names
     module = kernelapi.FakeCUDAModule
     module.shfl_sync = _shuffle(lambda lane, source: source % 32)
     module.shfl_up_sync = _shuffle(lambda lane, delta: lane - delta)
