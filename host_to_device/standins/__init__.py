@@ -1,1 +1,5 @@
-"""Stand-ins: what answers in place of GPU libraries on a machine without a GPU."""
+"""What answers where there is no GPU, and the imports that lead to it."""
+
+from host_to_device.standins.imports import redirect, restore
+
+__all__ = ["redirect", "restore"]

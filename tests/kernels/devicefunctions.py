@@ -188,6 +188,19 @@ def signs_and_clamps(x, signs, clamped):
 
 
 @cuda.jit
+def inner_functions(x, out):
+    """a function and a lambda inside of the kernel"""
+
+    def triple(value):
+        return 3 * value
+
+    shift = lambda value: value - 1  # noqa: E731
+    i = cuda.grid(1)
+    if i < x.size:
+        out[i] = triple(shift(x[i]))
+
+
+@cuda.jit
 def add_offset(x, out):
     """a module constant"""
     i = cuda.grid(1)
@@ -401,6 +414,13 @@ CASES = [
         },
         kinds=("device function", "early return", "int8"),
         simulator=False,  # it knows no keyword arguments
+    ),
+    Case(
+        name="functions inside of a kernel",
+        inputs=lambda rng: {"x": whole(rng, 70, dtype=np.int32), "out": blank(70, np.int32)},
+        launches=[Launch(inner_functions, 3, BLOCK, ("x", "out"))],
+        expected=lambda given: {"out": 3 * (given["x"] - 1)},
+        kinds=("closure",),
     ),
     Case(
         name="closure over a module constant",

@@ -12,6 +12,7 @@ WEIGHTS = np.array([1, -2, 5, -3, 2], np.float32)
 MASK = np.array([[1, 2, 1], [0, 0, 0], [-1, -2, -1]], np.int32)
 PRIMES = (2, 3, 5, 7, 11)
 SCALE = 2.5
+SHAPE = (4, 8)
 
 
 @cuda.jit
@@ -140,6 +141,20 @@ def two_types_of_dynamic(x, labels, sums):
             if tags[k] == tid:
                 total += values[k]
         sums[cuda.blockIdx.x, tid] = total
+
+
+@cuda.jit
+def shapes_of_shared(x, out):
+    """the shape of a shared array: a tuple of the module, and a number named in the kernel"""
+    size = 32
+    line = cuda.shared.array(size, float32)
+    table = cuda.shared.array(SHAPE, dtype=float32)
+    tid = cuda.threadIdx.x
+    i = cuda.grid(1)
+    line[tid] = x[i]
+    table[tid // 8, tid % 8] = 100 * x[i]
+    cuda.syncthreads()
+    out[i] = line[size - 1 - tid] + table[tid % 4, tid // 4]
 
 
 # fmt: off
@@ -424,6 +439,18 @@ CASES = [
         kinds=("dynamic shared", "barrier", "view"),
     ),
     Case(
+        name="shapes of shared arrays",
+        inputs=lambda rng: {"x": whole(rng, N), "out": blank(N)},
+        launches=[Launch(shapes_of_shared, 3, BLOCK, ("x", "out"))],
+        expected=lambda given: {
+            "out": (
+                by_block(given["x"])[:, ::-1]
+                + 100 * given["x"].reshape(-1, *SHAPE).transpose(0, 2, 1).reshape(-1, BLOCK)
+            ).reshape(-1)
+        },
+        kinds=("shared", "barrier", "tuple"),
+    ),
+    Case(
         name="two shared arrays on a line",
         inputs=lambda rng: {"x": whole(rng, N), "out": blank(N)},
         launches=[Launch(two_on_a_line, 3, BLOCK, ("x", "out"))],
@@ -474,7 +501,7 @@ CASES = [
         inputs=lambda rng: {"image": whole(rng, (11, 17), 0, 256, np.uint8), "amount": 60},
         launches=[Launch(brighten, (3, 2), (8, 8), ("image", "amount"))],
         expected=lambda given: {"image": np.minimum(given["image"].astype(int) + 60, 255).astype(np.uint8)},
-        kinds=("2d", "uint8"),
+        kinds=("2d", "uint8", "wider than NumPy"),
         simulator=False,  # it adds in bytes
     ),
     Case(

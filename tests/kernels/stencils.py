@@ -435,7 +435,7 @@ CASES = [
                 // sum(neighbours(np.ones((HEIGHT, WIDTH), int), "constant"))
             ).astype(np.uint8)
         },
-        kinds=("stencil", "2d", "uint8"),
+        kinds=("stencil", "2d", "uint8", "wider than NumPy"),
         simulator=False,  # it adds bytes to bytes
     ),
     Case(

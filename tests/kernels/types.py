@@ -214,8 +214,36 @@ def elementary_functions(x, out):
         out[i, 11] = math.erf(v)
         out[i, 12] = math.pow(v, 2.5)
         out[i, 13] = math.hypot(v, 1)
-        out[i, 14] = math.fmod(v, 0.7)
-        out[i, 15] = math.copysign(v, -1)
+        out[i, 14] = math.copysign(v, -1)
+
+
+@cuda.jit
+def further_functions(x, out):
+    """functions that a course needs less often"""
+    i = cuda.grid(1)
+    if i < x.size:
+        v = x[i]
+        out[i, 0] = math.sinh(v)
+        out[i, 1] = math.cosh(v)
+        out[i, 2] = math.asinh(v)
+        out[i, 3] = math.acos(v / 4)
+        out[i, 4] = math.expm1(v)
+        out[i, 5] = math.log2(v)
+        out[i, 6] = math.gamma(v)
+        out[i, 7] = math.lgamma(v + 3)
+        out[i, 8] = math.erfc(v)
+        out[i, 9] = math.degrees(v)
+        out[i, 10] = math.radians(v)
+        out[i, 11] = math.fabs(-v)
+
+
+@cuda.jit
+def remainders(x, y, out):
+    """the remainder of math.fmod has the sign of the first number, that of % the sign of the second"""
+    i = cuda.grid(1)
+    if i < x.size:
+        out[i, 0] = math.fmod(x[i], y[i])
+        out[i, 1] = x[i] % y[i]
 
 
 @cuda.jit
@@ -454,6 +482,18 @@ def count_bits(x, out):
 
 
 @cuda.jit
+def classify(x, out):
+    """`in` with a tuple, and an assertion that holds"""
+    i = cuda.grid(1)
+    assert cuda.blockDim.x > 0
+    if i < x.size:
+        if x[i] in (2, 3, 5, 7):
+            out[i] = 1
+        else:
+            out[i] = -1
+
+
+@cuda.jit
 def scalar_arguments(out, whole_number, real_number, single, flag):
     """scalars of all kinds as arguments, one of them changed inside"""
     i = cuda.grid(1)
@@ -505,8 +545,21 @@ FUNCTIONS = [
     lambda v: np.array([math.erf(one) for one in v]),
     lambda v: v**2.5,
     lambda v: np.hypot(v, 1),
-    lambda v: np.fmod(v, 0.7),
     lambda v: -v,
+]
+FURTHER_FUNCTIONS = [
+    np.sinh,
+    np.cosh,
+    np.arcsinh,
+    lambda v: np.arccos(v / 4),
+    np.expm1,
+    np.log2,
+    lambda v: np.array([math.gamma(one) for one in v]),
+    lambda v: np.array([math.lgamma(one + 3) for one in v]),
+    lambda v: np.array([math.erfc(one) for one in v]),
+    np.degrees,
+    np.radians,
+    np.abs,
 ]
 
 
@@ -590,7 +643,8 @@ def expected_least(given):
 
 def expected_functions(given):
     x = given["x"].astype(float)
-    return {"out": np.stack([function(x) for function in FUNCTIONS], axis=1).astype(given["out"].dtype)}
+    functions = FUNCTIONS if given["out"].shape[1] == len(FUNCTIONS) else FURTHER_FUNCTIONS
+    return {"out": np.stack([function(x) for function in functions], axis=1).astype(given["out"].dtype)}
 
 
 def expected_powers(given):
@@ -745,6 +799,7 @@ CASES = [
         },
         "bits",
         "int64",
+        "wider than NumPy",
         simulator=False,  # it shifts within 32 bits
     ),
     one(
@@ -764,6 +819,7 @@ CASES = [
         },
         "wrap",
         "int64",
+        "wider than NumPy",
         simulator=False,  # it adds within 32 bits
     ),
     one(
@@ -786,6 +842,7 @@ CASES = [
         lambda given: {"out": wide(given["a"]) - wide(given["b"]), "narrow": given["a"] - given["b"]},
         "wrap",
         "int64",
+        "wider than NumPy",
         simulator=False,  # it subtracts within 32 bits
     ),
     one(
@@ -821,6 +878,7 @@ CASES = [
             "scaled": given["f32"].astype(float) * 0.1 + 3,
         },
         "float64",
+        "wider than NumPy",
         rtol=1e-15,
         simulator=False,  # it multiplies a float32 by 0.1 in single precision
     ),
@@ -837,6 +895,7 @@ CASES = [
         lambda rng: {"x": real(rng, N), "y": real(rng, 25), "out": blank(N)},
         expected_double_chain,
         "rounding",
+        "wider than NumPy",
         simulator=False,  # it adds a float32 to a Python float in single precision
     ),
     one(
@@ -856,6 +915,7 @@ CASES = [
         },
         "wrap",
         "uint8",
+        "wider than NumPy",
         simulator=False,  # it adds in bytes
     ),
     one(
@@ -877,6 +937,7 @@ CASES = [
         "wrap",
         "int8",
         "uint8",
+        "wider than NumPy",
         simulator=False,  # NumPy refuses numbers too large
     ),
     one(
@@ -935,7 +996,7 @@ CASES = [
     one(
         "functions of float32",
         elementary_functions,
-        lambda rng: {"x": rng.uniform(0.1, 3.5, N).astype(np.float32), "out": blank((N, 16))},
+        lambda rng: {"x": rng.uniform(0.1, 3.5, N).astype(np.float32), "out": blank((N, 15))},
         expected_functions,
         "math",
         rtol=1e-6,
@@ -943,11 +1004,42 @@ CASES = [
     one(
         "functions of float64",
         elementary_functions,
-        lambda rng: {"x": rng.uniform(0.1, 3.5, N), "out": blank((N, 16), np.float64)},
+        lambda rng: {"x": rng.uniform(0.1, 3.5, N), "out": blank((N, 15), np.float64)},
         expected_functions,
         "math",
         "float64",
         rtol=1e-14,
+    ),
+    one(
+        "further functions",
+        further_functions,
+        lambda rng: {"x": rng.uniform(0.1, 3.5, N), "out": blank((N, 12), np.float64)},
+        expected_functions,
+        "math",
+        "float64",
+        rtol=1e-14,
+    ),
+    one(
+        "remainders of both kinds",
+        remainders,
+        lambda rng: {
+            "x": whole(rng, N, -99, 99, np.float64) / 4,
+            "y": nonzero(rng, np.float64) / 8,
+            "out": blank((N, 2), np.float64),
+        },
+        lambda given: {
+            "out": np.stack([np.fmod(given["x"], given["y"]), given["x"] % given["y"]], axis=1),
+        },
+        "math",
+        "float64",
+    ),
+    one(
+        "membership and assertions",
+        classify,
+        lambda rng: {"x": i32(rng, -9, 10), "out": blank(N, np.int32)},
+        lambda given: {"out": np.where(np.isin(given["x"], (2, 3, 5, 7)), 1, -1).astype(np.int32)},
+        "control flow",
+        "tuple",
     ),
     one(
         "square roots in single precision",
@@ -956,6 +1048,7 @@ CASES = [
         lambda given: {"out": np.sqrt(given["x"]).astype(np.float64)},
         "math",
         "rounding",
+        "wider than NumPy",
         simulator=False,  # `math.sqrt` works in double precision there
     ),
     one(

@@ -1,1 +1,118 @@
-"""A stand-in for `numba.cuda`: the same names and refusals, with kernels that run on the CPU."""
+"""A stand-in for `numba.cuda`: the same names, kernels that run on the CPU, memory that behaves as a GPU's.
+
+What a lesson imports as `from numba import cuda` where there is no GPU. It implements what the course uses, keeps
+Numba's names, errors and refusals, and says in one line what it does not have.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from host_to_device.standins.numba_cuda import random
+from host_to_device.standins.numba_cuda.devices import (
+    CudaAPIError,
+    CudaDriverError,
+    CudaSupportError,
+    close,
+    cuda_error,
+    current_context,
+    detect,
+    get_current_device,
+    gpus,
+    is_available,
+    is_supported_version,
+    list_devices,
+    missing,
+    require_context,
+    select_device,
+)
+from host_to_device.standins.numba_cuda.launching import jit, reduce, stand_in
+from host_to_device.standins.numba_cuda.launching import reduce as Reduce
+from host_to_device.standins.numba_cuda.memory import (
+    In,
+    InOut,
+    Out,
+    as_cuda_array,
+    defer_cleanup,
+    device_array,
+    device_array_like,
+    from_cuda_array_interface,
+    is_cuda_array,
+    managed_array,
+    mapped,
+    mapped_array,
+    mapped_array_like,
+    pinned,
+    pinned_array,
+    pinned_array_like,
+    to_device,
+)
+from host_to_device.standins.numba_cuda.names import (
+    activemask,
+    all_sync,
+    any_sync,
+    atomic,
+    ballot_sync,
+    blockDim,
+    blockIdx,
+    brev,
+    cbrt,
+    clz,
+    const,
+    eq_sync,
+    ffs,
+    fma,
+    grid,
+    gridDim,
+    gridsize,
+    laneid,
+    lanemask_lt,
+    local,
+    match_all_sync,
+    match_any_sync,
+    nanosleep,
+    popc,
+    selp,
+    shared,
+    shfl_down_sync,
+    shfl_sync,
+    shfl_up_sync,
+    shfl_xor_sync,
+    syncthreads,
+    syncthreads_and,
+    syncthreads_count,
+    syncthreads_or,
+    syncwarp,
+    threadfence,
+    threadfence_block,
+    threadfence_system,
+    threadIdx,
+    warpsize,
+)
+from host_to_device.standins.numba_cuda.streams import (
+    default_stream,
+    event,
+    event_elapsed_time,
+    external_stream,
+    legacy_default_stream,
+    per_thread_default_stream,
+    stream,
+    synchronize,
+)
+
+implementation = "host_to_device stand-in"
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    try:
+        import numba
+
+        kind = getattr(numba.types, name, None)
+    except ImportError:
+        kind = None
+    if kind is not None:  # Numba's module has the types too: cuda.float32
+        return kind
+    raise AttributeError(missing(name))
+

@@ -110,13 +110,14 @@ class Device:
     id = 0
     name = NAME
     compute_capability = COMPUTE_CAPABILITY
-    supports_float16 = False
 
     def __getattr__(self, name: str) -> int:
         try:
             return ATTRIBUTES[name]
         except KeyError:
-            raise AttributeError(f"{NAME} has no {name}: only a GPU has one, or the stand-in leaves it out") from None
+            raise AttributeError(
+                f"{NAME} has no {name}: only a GPU has one, or the stand-in leaves it out"
+            ) from None
 
     def __repr__(self) -> str:
         return f"<CUDA device {self.id} '{self.name}'>"
@@ -222,7 +223,9 @@ class DeviceList:
         try:
             return self.lst[number]
         except IndexError:
-            raise IndexError(f"list index out of range: {number}, but the stand-in has one device, 0") from None
+            raise IndexError(
+                f"list index out of range: {number}, but the stand-in has one device, 0"
+            ) from None
 
     def __iter__(self) -> Iterator[ManagedDevice]:
         return iter(self.lst)

@@ -1,0 +1,194 @@
+"""The helpers of kernels, compiled: imported by the modules that `compiling` writes.
+
+Each is compiled for the types that it meets, by Numba for the CPU, with CUDA's manners: no error for a division
+by zero, and integers that wrap.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.core.errors import TypingError
+from numba.extending import intrinsic, overload
+
+from host_to_device.standins.numba_cuda import helpers
+from host_to_device.standins.numba_cuda.errors import KernelStopped
+
+OPTIONS = {"error_model": "numpy", "boundscheck": True, "nogil": True}
+
+# The element types that Numba's CUDA atomics take.
+WIDE = (types.int32, types.int64, types.uint32, types.uint64)
+ATOMIC_TYPES = {
+    "atomic_add": (*WIDE, types.float32, types.float64),
+    "atomic_sub": (*WIDE, types.float32, types.float64),
+    **dict.fromkeys(("atomic_and", "atomic_or", "atomic_xor", "atomic_exch"), WIDE),
+    **dict.fromkeys(("atomic_inc", "atomic_dec"), (types.uint32, types.uint64)),
+    **dict.fromkeys(
+        ("atomic_max", "atomic_min", "atomic_nanmax", "atomic_nanmin"), (*WIDE, types.float32, types.float64)
+    ),
+    "atomic_cas": WIDE,
+    "atomic_compare_and_swap": WIDE,
+}
+
+
+def _atomic(name):
+    """Return the helper as a function that takes arrays of CUDA's atomic types only."""
+    plain, allowed = getattr(helpers, name), ATOMIC_TYPES[name]
+
+    def stub(*arguments):
+        raise NotImplementedError
+
+    def choose(array, *rest):
+        if not isinstance(array, types.Array):
+            raise TypingError(f"cuda.{name.replace('_', '.', 1)}() takes an array and was given {array}")
+        if array.dtype not in allowed:
+            raise TypingError(
+                f"cuda.{name.replace('_', '.', 1)}() is not defined for arrays of {array.dtype}: "
+                f"use {', '.join(str(each) for each in allowed)}"
+            )
+        return plain
+
+    if name == "atomic_compare_and_swap":
+        overload(stub, inline="never")(lambda array, old, value: choose(array))
+
+        def call(array, old, value):
+            return stub(array, old, value)
+
+    elif name == "atomic_cas":
+        overload(stub)(lambda array, index, old, value: choose(array))
+
+        def call(array, index, old, value):
+            return stub(array, index, old, value)
+
+    else:
+        overload(stub)(lambda array, index, value: choose(array))
+
+        def call(array, index, value):
+            return stub(array, index, value)
+
+    return njit(**OPTIONS)(call)
+
+
+@intrinsic
+def _fma(typingctx, a, b, c):
+    """Return a * b + c, rounded once."""
+    kind = types.float32 if a == b == c == types.float32 else types.float64
+
+    def codegen(context, builder, signature, arguments):
+        return builder.fma(*arguments)
+
+    return kind(kind, kind, kind), codegen
+
+
+@intrinsic
+def _read_atomically(typingctx, array):
+    """Return element 0 of an int64 array, read anew each time: another thread may have written it."""
+
+    def codegen(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        pointer = builder.bitcast(data, ir.IntType(64).as_pointer())
+        return builder.load_atomic(pointer, "monotonic", 8)
+
+    return types.int64(array), codegen
+
+
+@njit(nogil=True)
+def stopped(stop):
+    """Tell whether the launch is to end: asked in every turn of a kernel's loops."""
+    return _read_atomically(stop) != 0
+
+
+@njit(**OPTIONS)
+def fma(a, b, c):
+    return _fma(a, b, c)
+
+
+@njit(**OPTIONS)
+def cbrt(x):
+    return np.cbrt(x)
+
+
+def _bits(name):
+    """Return a bit operation for 32-bit and 64-bit integers, as wide as its argument."""
+    stub = lambda x: None  # noqa: E731
+
+    @overload(stub)
+    def choose(x):
+        if not isinstance(x, types.Integer):
+            raise TypingError(f"cuda.{name}() takes an integer and was given {x}")
+        width = 64 if x.bitwidth > 32 else 32
+        mask = (1 << width) - 1
+
+        def popc(x):
+            rest, count = types.uint64(x) & types.uint64(mask), types.int32(0)
+            while rest:
+                rest &= rest - types.uint64(1)
+                count += types.int32(1)
+            return types.int32(count)
+
+        def brev(x):
+            rest, reverse = types.uint64(x) & types.uint64(mask), types.uint64(0)
+            for _ in range(width):
+                reverse = (reverse << types.uint64(1)) | (rest & types.uint64(1))
+                rest >>= types.uint64(1)
+            return x_type(reverse)
+
+        def clz(x):
+            rest, count = types.uint64(x) & types.uint64(mask), width
+            while rest:
+                rest >>= types.uint64(1)
+                count -= 1
+            return types.int32(count)
+
+        def ffs(x):
+            rest, position = types.uint64(x) & types.uint64(mask), 1
+            if rest == types.uint64(0):
+                return types.int32(0)
+            while (rest & types.uint64(1)) == types.uint64(0):
+                rest >>= types.uint64(1)
+                position += 1
+            return types.int32(position)
+
+        x_type = types.uint64 if width == 64 else types.uint32
+        return {"popc": popc, "brev": brev, "clz": clz, "ffs": ffs}[name]
+
+    @njit(**OPTIONS)
+    def call(x):
+        return stub(x)
+
+    return call
+
+
+popc, brev, clz, ffs = (_bits(name) for name in ("popc", "brev", "clz", "ffs"))
+@njit(**OPTIONS)
+def syncthreads_count(values, alive):
+    """Return how many of the threads that are still there brought something other than zero."""
+    count = np.int32(0)
+    for k in range(len(values)):
+        if alive[k] and values[k]:
+            count += np.int32(1)
+    return np.int32(count)
+
+
+@njit(**OPTIONS)
+def syncthreads_and(values, alive):
+    for k in range(len(values)):
+        if alive[k] and not values[k]:
+            return np.int32(0)
+    return np.int32(1)
+
+
+@njit(**OPTIONS)
+def syncthreads_or(values, alive):
+    for k in range(len(values)):
+        if alive[k] and values[k]:
+            return np.int32(1)
+    return np.int32(0)
+
+
+ATOMICS = {name: _atomic(name) for name in ATOMIC_TYPES}
+TAKERS = {taker.__name__: njit(**OPTIONS)(taker) for taker in helpers.TAKERS}
+globals().update(ATOMICS, **TAKERS)
+
+__all__ = ["OPTIONS", "KernelStopped", "stopped"]

@@ -1,0 +1,453 @@
+"""Turn a rewritten kernel into a Python module that Numba compiles for the CPU, and keep it on disk.
+
+A module holds the device functions, the kernel (whole, or as regions where it has barriers) and a function
+`launch` that runs a range of blocks. Numba's own type rules apply throughout, so a literal is a float64 or an
+int64 and int32 times int32 is an int64, as on a GPU.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import inspect
+import os
+import re
+import sys
+import tempfile
+import types as python_types
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+from numba import types
+from numba.core import errors
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import AnalysisPass, PassManager, register_pass
+from numba.core.registry import cpu_target
+from numba.np import numpy_support
+
+from host_to_device.standins.numba_cuda import compiled, helpers, regions, rewriting
+from host_to_device.standins.numba_cuda.rewriting import LINEAR, PREFIX, SHARED, STOP, THREAD, Program, where
+
+OPTIONS = "nogil=True, error_model='numpy', boundscheck=True"
+HEADER = f"""\
+import math
+import operator
+
+import numba
+import numpy as np
+from numba import njit
+from host_to_device.standins.numba_cuda import compiled as {PREFIX}compiled
+
+{PREFIX}KernelStopped = {PREFIX}compiled.KernelStopped
+{PREFIX}stopped = {PREFIX}compiled.stopped
+{PREFIX}local = np.empty
+"""
+NAMES = (
+    *(f"{PREFIX}{name}" for name in compiled.ATOMICS),
+    *(f"{PREFIX}{name}" for name in compiled.TAKERS),
+    *(f"{PREFIX}{name}" for name in ("popc", "brev", "clz", "ffs", "fma", "cbrt")),
+    *(f"{PREFIX}syncthreads_{name}" for name in ("count", "and", "or")),
+)
+
+
+class NotCompilable(Exception):
+    """This kernel cannot be compiled; the message says why, and the interpreter runs it."""
+
+
+# ---- constants of the kernel as text
+
+
+def as_text(value: Any) -> str | None:
+    """Return an expression for an object that a kernel uses, or None if only the object itself will do."""
+    if value is None or isinstance(value, bool | int | float | complex):
+        return repr(value) if not isinstance(value, float) or value == value and abs(value) != float("inf") else None
+    if isinstance(value, tuple):
+        parts = [as_text(each) for each in value]
+        return None if None in parts else f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+    if isinstance(value, np.dtype) and value.names is None:
+        return f"np.dtype({value.str!r})"
+    if isinstance(value, np.generic):
+        return f"np.{type(value).__name__}({value.item()!r})" if np.isfinite(value) else None
+    if isinstance(value, types.Type):
+        name = str(value)
+        return f"numba.types.{name}" if getattr(types, name, None) == value else None
+    module, name = getattr(value, "__module__", None), getattr(value, "__name__", None)
+    if isinstance(value, python_types.ModuleType):
+        return {"math": "math", "operator": "operator", "numpy": "np"}.get(name)
+    for owner, prefix in ((np, "np"), (__import__("math"), "math"), (__import__("builtins"), "")):
+        if name and getattr(owner, name, None) is value:
+            return f"{prefix}.{name}" if prefix else name
+    return None if module != "numpy" else f"np.{name}"
+
+
+class _LoopChecks(ast.NodeTransformer):
+    """Lets every loop look whether the launch is to end."""
+
+    def visit_loop(self, node: ast.For | ast.While) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node, ast.For) and (_short(node.iter) or ast.unparse(node.target).startswith(PREFIX)):
+            return node
+        check = ast.parse(f"if {PREFIX}stopped({STOP}):\n    raise {PREFIX}KernelStopped()").body[0]
+        for each in ast.walk(check):
+            ast.copy_location(each, node)
+        node.body.insert(0, check)
+        return node
+
+    visit_For = visit_While = visit_loop
+
+
+def _short(iterated: ast.expr) -> bool:
+    """Tell whether a loop surely ends soon: a range of literals, none of them large."""
+    if not (isinstance(iterated, ast.Call) and isinstance(iterated.func, ast.Name) and iterated.func.id == "range"):
+        return False
+    return all(isinstance(each, ast.Constant) and abs(each.value) <= 4096 for each in iterated.args)
+
+
+# ---- the module
+
+
+def _function_text(tree: ast.FunctionDef, caching: bool) -> str:
+    tree = _LoopChecks().visit(ast.parse(ast.unparse(tree)).body[0])
+    return f"@njit({OPTIONS}, cache={caching})\n{ast.unparse(tree)}\n"
+
+
+LAUNCH = f"""\
+@njit({OPTIONS}, cache={{caching}})
+def launch({PREFIX}first, {PREFIX}last, {PREFIX}grid, {PREFIX}block, {PREFIX}order, {PREFIX}blocks, {SHARED}, {STOP}{{parameters}}):
+    {PREFIX}n = {PREFIX}block[0] * {PREFIX}block[1] * {PREFIX}block[2]
+    {PREFIX}x = np.empty({PREFIX}n, np.int32)
+    {PREFIX}y = np.empty({PREFIX}n, np.int32)
+    {PREFIX}z = np.empty({PREFIX}n, np.int32)
+    for {PREFIX}k in range({PREFIX}n):
+        {PREFIX}x[{PREFIX}k] = {PREFIX}k % {PREFIX}block[0]
+        {PREFIX}y[{PREFIX}k] = {PREFIX}k // {PREFIX}block[0] % {PREFIX}block[1]
+        {PREFIX}z[{PREFIX}k] = {PREFIX}k // ({PREFIX}block[0] * {PREFIX}block[1])
+{{memory}}
+    for {PREFIX}i in range({PREFIX}first, {PREFIX}last):
+        if {PREFIX}stopped({STOP}):
+            raise {PREFIX}KernelStopped()
+        {PREFIX}b = {PREFIX}blocks[{PREFIX}i]
+        {STOP}[1] = {PREFIX}b
+        {THREAD} = (
+            np.int32(0), np.int32(0), np.int32(0),
+            np.int32({PREFIX}b % {PREFIX}grid[0]),
+            np.int32({PREFIX}b // {PREFIX}grid[0] % {PREFIX}grid[1]),
+            np.int32({PREFIX}b // ({PREFIX}grid[0] * {PREFIX}grid[1])),
+            np.int32({PREFIX}block[0]), np.int32({PREFIX}block[1]), np.int32({PREFIX}block[2]),
+            np.int32({PREFIX}grid[0]), np.int32({PREFIX}grid[1]), np.int32({PREFIX}grid[2]),
+            np.int32(0),
+        )
+{{block}}
+"""
+
+PLAIN_BLOCK = f"""\
+        for {PREFIX}j in range({PREFIX}n):
+            {PREFIX}k = {PREFIX}order[{PREFIX}j]
+            {STOP}[2] = {PREFIX}k
+            {PREFIX}position = ({PREFIX}x[{PREFIX}k], {PREFIX}y[{PREFIX}k], {PREFIX}z[{PREFIX}k], \
+{", ".join(f"{THREAD}[{k}]" for k in range(3, LINEAR))}, np.int32({PREFIX}k))
+            {{kernel}}({PREFIX}position, {SHARED}, {STOP}{{parameters}})"""
+
+
+class Module:
+    """The text of a kernel's module, the objects it needs, and what comes of compiling it."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.objects: dict[str, Any] = {}
+        lines = [HEADER]
+        for name, value in program.constants.items():
+            text = as_text(value)
+            if text is None:
+                self.objects[name] = value
+            else:
+                lines.append(f"{name} = {text}")
+        everything = "".join(ast.unparse(each.tree) for each in (program.kernel, *program.functions.values()))
+        lines += [
+            f"{name} = {PREFIX}compiled.{name.removeprefix(PREFIX)}"
+            for name in NAMES
+            if re.search(rf"\b{name}\b", everything) or (program.waits and ("take_" in name or "syncthreads" in name))
+        ]
+        self.head = "\n".join(lines) + "\n\n"
+        self.caching = not self.objects and not program.kernel.filename.startswith("<")
+        self.plain = [each for each in program.functions.values() if not each.waits]
+
+    def functions(self, caching: bool) -> str:
+        return "\n\n".join(_function_text(each.tree, caching) for each in self.plain)
+
+    def parameters(self) -> str:
+        return "".join(f", {name}" for name in self.program.kernel.parameters)
+
+    def text(self, arguments: tuple[types.Type, ...]) -> str:
+        """Return the whole module; a kernel with barriers depends on the types of its arguments."""
+        if self.program.waits:
+            kernel, launch = self.cut_kernel(arguments)
+        else:
+            tree = self.program.kernel.tree
+            kernel = _function_text(tree, self.caching)
+            block = PLAIN_BLOCK.format(kernel=tree.name, parameters=self.parameters())
+            launch = LAUNCH.format(caching=self.caching, parameters=self.parameters(), memory="", block=block)
+        return "\n\n".join((self.head + self.functions(self.caching), kernel, launch))
+
+    def cut_kernel(self, arguments: tuple[types.Type, ...]) -> tuple[str, str]:
+        """Return the regions and the launch function of a kernel with barriers."""
+        try:
+            cut = regions.Cutter(self.program).cut()
+        except regions.CannotCut as problem:
+            raise NotCompilable(str(problem)) from None
+        own = self.types(cut, arguments)
+        functions, takes = [], []
+        for number in range(len(cut.regions)):
+            trees, taken = regions.region_functions(cut, number, self.program.kernel.parameters)
+            functions += [_function_text(tree, self.caching) for tree in trees]
+            takes.append(taken)
+        memory = [f"{regions.ALIVE} = np.empty({PREFIX}n, np.bool_)"]
+        for name in cut.remembered:
+            if name in cut.local_arrays:
+                shape, dtype = (ast.unparse(each) for each in cut.local_arrays[name].args)
+                memory.append(f"{PREFIX}p_{name} = np.empty(({PREFIX}n,) + {shape}, {dtype})")
+            else:
+                memory.append(f"{PREFIX}p_{name} = np.empty({PREFIX}n, np.dtype({own[name].str!r}))")
+        for name, kind in cut.exchanged.items():
+            if kind not in rewriting.BLOCK_SYNCS:
+                tag = name.removeprefix(f"{PREFIX}v")
+                memory.append(f"{PREFIX}pub{tag} = np.empty({PREFIX}n, np.dtype({own[name].str!r}))")
+        block = regions.BlockProgram(cut, takes)
+        block.write(2, f"{regions.ALIVE}[:] = True")
+        block.nodes(cut.nodes, 2)
+        launch = LAUNCH.format(
+            caching=self.caching,
+            parameters=self.parameters(),
+            memory="\n".join(f"    {line}" for line in memory),
+            block="\n".join(block.lines),
+        )
+        return "\n\n".join(functions), launch
+
+    def types(self, cut: regions.Cut, arguments: tuple[types.Type, ...]) -> dict[str, np.dtype]:
+        """Return the dtype of every variable that threads remember, by Numba's own inference."""
+        wanted = [name for name in cut.remembered if name not in cut.local_arrays]
+        if not wanted:
+            return {}
+        found = infer(self, cut, arguments)
+        own = {}
+        for name in wanted:
+            kinds = {types.unliteral(each) for each in found.get(name, ())}
+            if not kinds:
+                raise NotCompilable(f"the type of {name} is not known")
+            kind = cpu_target.typing_context.unify_types(*kinds) if len(kinds) > 1 else kinds.pop()
+            if not isinstance(kind, types.Number | types.Boolean):
+                raise NotCompilable(f"{name} is {kind}, and threads keep it across a barrier")
+            own[name] = numpy_support.as_dtype(kind)
+        return own
+
+    def namespace(self) -> dict[str, Any]:
+        return {"__name__": __name__, **self.objects}
+
+
+# ---- types, without compiling
+
+
+class _Inferred(Exception):
+    """Carries the inferred types out of Numba's pipeline."""
+
+    def __init__(self, typemap: dict[str, types.Type]) -> None:
+        self.typemap = typemap
+
+
+@register_pass(mutates_CFG=False, analysis_only=True)
+class _StopAfterInference(AnalysisPass):
+    _name = "host_to_device_stop_after_inference"
+
+    def __init__(self):
+        AnalysisPass.__init__(self)
+
+    def run_pass(self, state):
+        raise _Inferred(dict(state.typemap))
+
+
+class _InferenceOnly(CompilerBase):
+    def define_pipelines(self):
+        builder = PassManager("types only")
+        for each in (
+            DefaultPassBuilder.define_untyped_pipeline(self.state),
+            DefaultPassBuilder.define_typed_pipeline(self.state),
+        ):
+            for entry in each.passes:
+                builder.add_pass(*entry)
+                name = entry[0].name() if hasattr(entry[0], "name") else entry[0]._name
+                if name == "nopython_type_inference":
+                    builder.add_pass(_StopAfterInference, "stop")
+                    builder.finalize()
+                    return [builder]
+        raise AssertionError("Numba's pipeline has no type inference")
+
+
+class _WithoutWaiting(ast.NodeTransformer):
+    """The kernel as one thread sees it: nobody to wait for, and every exchange gives back what was brought."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id == rewriting.SYNC:
+            return ast.copy_location(ast.Constant(None), node)
+        if isinstance(node.func, ast.Name) and node.func.id.startswith(f"{PREFIX}take_"):
+            kind = node.func.id.removeprefix(f"{PREFIX}take_")
+            if kind.startswith("shfl"):
+                return node.args[5]
+            stands_for = {"ballot_sync": "np.int64(0)", "match_any_sync": "np.int64(0)"}.get(kind, "True")
+            return ast.copy_location(ast.parse(stands_for, mode="eval").body, node)
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        if re.fullmatch(rf"{PREFIX}r\d+", node.id):
+            return ast.copy_location(ast.parse("np.int32(0)", mode="eval").body, node)
+        return node
+
+
+def infer(module: Module, cut: regions.Cut, arguments: tuple[types.Type, ...]) -> dict[str, set[types.Type]]:
+    """Return the types that Numba infers for the kernel's variables, by name."""
+    cutter = regions.Cutter(module.program)
+    body = [_WithoutWaiting().visit(each) for each in cutter.body]
+    for mask in (name for name in cut.remembered if name.startswith(f"{PREFIX}if")):
+        body.insert(0, ast.parse(f"{mask} = True").body[0])
+    tree = ast.FunctionDef(
+        name="typed", args=module.program.kernel.tree.args, body=body, decorator_list=[], returns=None
+    )
+    tree.type_params = []
+    space = module.namespace()
+    exec(module.head + module.functions(False), space)
+    text = ast.unparse(ast.fix_missing_locations(tree))
+    exec(compile(text, module.program.kernel.filename + " (types)", "exec"), space)
+    shared = types.Tuple([_shared_type(each) for each in module.program.shared])
+    signature = (types.UniTuple(types.int32, LINEAR + 1), shared, types.Array(types.int64, 1, "C"), *arguments)
+    try:
+        _infer(space["typed"], signature)
+    except _Inferred as inferred:
+        found: dict[str, set[types.Type]] = {}
+        for name, kind in inferred.typemap.items():
+            found.setdefault(name.split(".")[0], set()).add(kind)
+        return found
+    raise AssertionError("Numba's pipeline went on after type inference")
+
+
+def _infer(function: Callable, signature: tuple[types.Type, ...]) -> None:
+    from numba.core.compiler import Flags
+
+    flags = Flags()
+    flags.error_model, flags.nrt = "numpy", True
+    typing, target = cpu_target.typing_context, cpu_target.target_context
+    typing.refresh()
+    target.refresh()
+    pipeline = _InferenceOnly(typing, target, None, signature, None, flags, {})
+    pipeline.compile_extra(function)
+
+
+def _shared_type(array: rewriting.SharedArray) -> types.Array:
+    dimensions = 1 if array.shape is None else len(array.shape)
+    return types.Array(numpy_support.from_dtype(array.dtype), dimensions, "C")
+
+
+# ---- compiling, and keeping what was compiled
+
+
+@cache
+def cache_folder() -> Path | None:
+    """Return the folder for compiled kernels, or None where none can be written."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    folder = Path(base) / "host-to-device" / "kernels"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError:
+        return None
+
+
+@cache
+def _version() -> str:
+    """Return a digest of everything besides a kernel's own text that decides what it is compiled to."""
+    digest = hashlib.sha256(f"{sys.version}{numba.__version__}{np.__version__}".encode())
+    for module in (compiled, helpers, regions, rewriting, sys.modules[__name__]):
+        digest.update(Path(module.__file__).read_bytes())
+    return digest.hexdigest()
+
+
+def load(module: Module, arguments: tuple[types.Type, ...]) -> Callable:
+    """Return the launch function of a kernel for these argument types.
+
+    Raises
+    ------
+    NotCompilable
+        If the kernel's control flow is more than regions can express.
+    """
+    folder = cache_folder() if module.caching else None
+    if folder is None:
+        module.caching = False
+        space = module.namespace()
+        text = module.text(arguments)
+        name = f"<stand-in for {module.program.kernel.name}>"
+        exec(compile(text, name, "exec"), space)
+        return space["launch"]
+    key = "".join(
+        [_version(), module.head, ast.dump(module.program.kernel.tree)]
+        + [ast.dump(each.tree) for each in module.program.functions.values()]
+        + [repr(module.program.shared)]
+        + ([str(arguments)] if module.program.waits else [])
+    )
+    name = f"{module.program.kernel.name}_{hashlib.sha256(key.encode()).hexdigest()[:20]}"
+    path = folder / f"{name}.py"
+    if not path.exists():
+        text = module.text(arguments)
+        with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".part", delete=False, encoding="utf-8") as part:
+            part.write(text)
+        os.replace(part.name, path)
+    spec = importlib.util.spec_from_file_location(f"host_to_device_kernels.{name}", path)
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded.launch
+
+
+def explain(problem: errors.NumbaError, program: Program) -> errors.NumbaError:
+    """Return a typing error as one line that names the learner's line, as well as it can be known."""
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(problem))
+    reason = next((line for line in reversed(text.splitlines()) if line.strip().startswith("cuda.")), None)
+    patterns = (
+        r"(cuda\.\S+\(\) (?:is not|takes).*)",
+        r"(No implementation of function .*? found for signature:)",
+        r"(Cannot unify .*)",
+        r"(Unknown attribute .*)",
+        r"(Use of unsupported NumPy function .*)",
+        r"(Cannot determine Numba type of .*)",
+        r"(Cannot assign .*|Cannot modify readonly array.*|.*readonly.*)",
+        r"(Untyped global name .*)",
+        r"(.*not supported.*)",
+    )
+    for pattern in patterns:
+        found = re.search(pattern, text)
+        if found and not reason:
+            reason = found[1]
+    reason = (reason or text.strip().splitlines()[0]).strip().rstrip(":")
+    signature = re.search(r">>> (.*)", text)
+    if reason.startswith("No implementation") and signature:
+        reason = f"{reason}: {signature[1].strip()}"
+    reason = re.sub(r"Function\(<built-in function (\w+)>\)", r"\1", reason)
+    line = _learner_line(text, program)
+    place = f", {where(program.kernel.original, line)}" if line else ""
+    return errors.TypingError(f"{program.kernel.name}(){place}: {reason}")
+
+
+def _learner_line(text: str, program: Program) -> int | None:
+    """Find the learner's line that a message of Numba quotes."""
+    quoted = [line.strip() for line in re.findall(r"^def .*|^    .+|^>>>.*", text, re.M)]
+    for each in (program.kernel, *program.functions.values()):
+        lines, first = inspect.getsourcelines(each.original)
+        plain = [re.sub(r"\s+", "", line) for line in lines]
+        for statement in reversed(quoted):
+            squeezed = re.sub(r"\s+", "", statement)
+            if len(squeezed) > 4 and squeezed in plain:
+                return first + plain.index(squeezed)
+    return None

@@ -1,0 +1,337 @@
+"""Run a rewritten kernel as plain Python: one generator a CUDA thread, resumed from one wait to the next.
+
+It needs Python and NumPy and nothing else, so it also runs in a browser, and it takes every control flow. It is
+slower than `compiling` by orders of magnitude, and NumPy's scalars follow NumPy's type rules:
+
+- thread numbers and integer literals are Python's integers: they never overflow, and times a float32 they give
+  a float32, where Numba gives a float64. Integers from arrays have 64 bits in a calculation, as Numba's have;
+- an integer divided by zero raises here and gives something on a GPU;
+- `math` functions of a float32 are computed in float64 and rounded: the last bit may differ.
+
+Literals are float64 as on a GPU, and functions of `math` give a float32 for a float32.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import math
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from host_to_device.standins.numba_cuda import helpers
+from host_to_device.standins.numba_cuda.errors import KernelStopped
+from host_to_device.standins.numba_cuda.memory import as_dtype
+from host_to_device.standins.numba_cuda.rewriting import (
+    MODULES,
+    PREFIX,
+    SYNC,
+    WARP_SIZE,
+    Program,
+    where,
+)
+
+TAKERS = {taker.__name__.removeprefix("take_"): taker for taker in helpers.TAKERS}
+
+
+class _Lower(ast.NodeTransformer):
+    """Turns waits into yields, and literals into what Numba takes them for."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.func, ast.Name):
+            return node
+        if node.func.id == SYNC:
+            name, line, *values = node.args
+            # A plain barrier, by far the commonest wait, is its line number alone.
+            asked = line if name.value == "syncthreads" else ast.Tuple([name, line, *values], ast.Load())
+            return ast.copy_location(ast.Yield(asked), node)
+        function = self.program.functions.get(node.func.id)
+        if function is not None and function.waits:
+            return ast.copy_location(ast.YieldFrom(node), node)
+        return node
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        if type(node.value) is float:
+            text = f"{PREFIX}float64({node.value!r})" if math.isfinite(node.value) else None
+            if text:
+                call = ast.Call(ast.Name(f"{PREFIX}float64", ast.Load()), [ast.Constant(node.value)], [])
+                return ast.fix_missing_locations(ast.copy_location(call, node))
+        return node
+
+
+class _HoistFloats(ast.NodeTransformer):
+    """Makes every float literal once, outside the kernel."""
+
+    def __init__(self, space: dict[str, Any]) -> None:
+        self.space = space
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id == f"{PREFIX}float64":
+            value = node.args[0].value
+            name = f"{PREFIX}k{len(self.space)}"
+            self.space[name] = np.float64(value)
+            return ast.copy_location(ast.Name(name, ast.Load()), node)
+        return node
+
+
+class _Math:
+    """Python's `math` for NumPy's scalars: a float32 gives a float32."""
+
+    def __getattr__(self, name: str) -> Any:
+        function = getattr(math, name)
+        return function if not callable(function) else keep_float32(function)
+
+
+def keep_float32(function: Callable) -> Callable:
+    """Return a function of `math` that gives a float32 for float32 arguments and a float64 for others."""
+    if function in (math.floor, math.ceil, math.trunc):
+        return lambda x: int(function(x))
+    if function in (math.isnan, math.isinf, math.isfinite):
+        return function
+
+    def call(*values: Any) -> Any:
+        try:
+            result = function(*values)
+        except (ValueError, OverflowError):  # a GPU gives NaN or infinity
+            result = getattr(np, {"pow": "power"}.get(function.__name__, function.__name__))(*map(np.float64, values))
+        if any(type(value) is np.float32 for value in values) and not any(
+            isinstance(value, float) and type(value) is not np.float32 for value in values
+        ):
+            return np.float32(result)
+        return np.float64(result) if isinstance(result, float) else result
+
+    return call
+
+
+def plain(value: Any) -> Any:
+    """Return what the interpreter uses for a constant that Numba knows by another object."""
+    if isinstance(value, type) and issubclass(value, np.generic):
+        return value
+    if hasattr(value, "py_func"):  # a function compiled by numba.njit
+        return value.py_func
+    if type(value).__module__.startswith("numba"):
+        return as_dtype(value).type
+    if value is math:
+        return _Math()
+    if value is float:
+        return np.float64
+    if getattr(value, "__module__", "") == "math":
+        return keep_float32(value)
+    return value
+
+
+def interpreted(program: Program) -> Callable:
+    """Return the kernel as a Python function (a generator function, if its threads wait)."""
+    space: dict[str, Any] = dict(MODULES)
+    space |= {f"{PREFIX}{each.__name__}": each for each in helpers.KERNEL_HELPERS}
+    space |= {name: as_seen(plain(value)) for name, value in program.constants.items()}
+    space[f"{PREFIX}local"] = lambda shape, dtype: as_seen(np.empty(shape, dtype))
+    space[f"{PREFIX}float64"] = space["float"] = np.float64
+    for function in (*program.functions.values(), program.kernel):
+        tree = _HoistFloats(space).visit(_Lower(program).visit(copy.deepcopy(function.tree)))
+        module = ast.fix_missing_locations(ast.Module([tree], []))
+        exec(compile(module, function.filename, "exec"), space)
+    return space[program.kernel.tree.name]
+
+
+class Interpreter:
+    """Runs the blocks of one launch.
+
+    Parameters
+    ----------
+    program
+        The rewritten kernel.
+    grid, block
+        Sizes of the grid and of a block, three numbers each.
+    dynamic
+        Bytes of dynamic shared memory.
+    order
+        Numbers of a block's threads in the order in which they take their turns.
+    seconds
+        How long the launch may take.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        dynamic: int = 0,
+        order: Iterable[int] | None = None,
+        seconds: float = math.inf,
+        function: Callable | None = None,
+    ) -> None:
+        self.program, self.grid, self.block, self.dynamic = program, grid, block, dynamic
+        self.function = function or interpreted(program)
+        self.threads = block[0] * block[1] * block[2]
+        self.order = list(range(self.threads)) if order is None else [int(k) for k in order]
+        self.ends = time.monotonic() + seconds
+        self.seconds = seconds
+        self.at = (0, 0)  # block and thread whose turn it is, for messages
+
+    def shared_arrays(self) -> tuple[np.ndarray, ...]:
+        return tuple(as_seen(each) for each in shared_arrays(self.program, self.dynamic))
+
+    def position(self, block: int, thread: int) -> tuple[int, ...]:
+        (gx, gy, _), (bx, by, _) = self.grid, self.block
+        where_in_block = (thread % bx, thread // bx % by, thread // (bx * by))
+        where_in_grid = (block % gx, block // gx % gy, block // (gx * gy))
+        return (*where_in_block, *where_in_grid, *self.block, *self.grid, thread)
+
+    def run(self, blocks: Iterable[int], arguments: tuple) -> None:
+        """Run these blocks, one after another."""
+        shared = self.shared_arrays()
+        with np.errstate(all="ignore"):
+            for block in blocks:
+                if self.program.waits:
+                    self.run_waiting(int(block), shared, arguments)
+                else:
+                    for thread in self.order:
+                        self.at = (int(block), thread)
+                        self.function(self.position(int(block), thread), shared, None, *arguments)
+                        self.check_time()
+
+    def check_time(self) -> None:
+        if time.monotonic() > self.ends:
+            raise KernelStopped(f"the launch was stopped after {self.seconds:g} s")
+
+    def run_waiting(self, block: int, shared: tuple, arguments: tuple) -> None:
+        """Run one block whose threads wait for each other."""
+        running = {
+            thread: self.function(self.position(block, thread), shared, None, *arguments) for thread in self.order
+        }
+        waiting: dict[int, Any] = {}  # thread → what it waits at
+        answers: dict[int, Any] = {}
+        while running:
+            exchanges = False
+            for thread in self.order:
+                generator = running.get(thread)
+                if generator is None or thread in waiting:
+                    continue
+                self.at = (block, thread)
+                try:
+                    asked = generator.send(answers.pop(thread, None))
+                except StopIteration:
+                    del running[thread]
+                    continue
+                waiting[thread] = asked
+                exchanges = exchanges or type(asked) is not int
+            self.check_time()
+            if not exchanges and not any(type(asked) is not int for asked in waiting.values()):
+                waiting.clear()  # everybody who is still there stands at a barrier
+            elif not self.release_warps(waiting, answers):
+                self.release_block(waiting, answers)
+
+    def release_warps(self, waiting: dict[int, Any], answers: dict[int, Any]) -> bool:
+        """Let the warps go on whose threads all wait at the same warp operation; tell whether there were any."""
+        groups: dict[tuple[int, str, int], list[int]] = {}
+        for thread, asked in waiting.items():
+            if type(asked) is not int and (asked[0] in TAKERS or asked[0] == "syncwarp"):
+                groups.setdefault((thread // WARP_SIZE, asked[0], asked[1]), []).append(thread)
+        for (warp, name, _), threads in groups.items():
+            values: dict[int, Any] = {thread: waiting[thread][3] for thread in threads if name != "syncwarp"}
+            for thread in threads:
+                asked = waiting.pop(thread)
+                if name != "syncwarp":
+                    answers[thread] = TAKERS[name](
+                        _Brought(values, asked[3]), warp * WARP_SIZE, thread % WARP_SIZE, self.threads, *asked[2:]
+                    )
+        return bool(groups)
+
+    def release_block(self, waiting: dict[int, Any], answers: dict[int, Any]) -> None:
+        """Let the block go on: everybody who is still there stands at a barrier."""
+        predicates = [bool(asked[3]) for asked in waiting.values() if type(asked) is not int]
+        for thread, asked in waiting.items():
+            if type(asked) is not int:
+                answers[thread] = {
+                    "syncthreads_count": sum(predicates),
+                    "syncthreads_and": int(all(predicates)),
+                    "syncthreads_or": int(any(predicates)),
+                }[asked[0]]
+        waiting.clear()
+
+
+class WideIntegers:
+    """An array of narrow integers as a kernel sees it: what is read is as wide as needed, what is stored wraps."""
+
+    __slots__ = ("array", "half", "mask")
+
+    def __init__(self, array: np.ndarray) -> None:
+        bits = 8 * array.dtype.itemsize
+        self.array, self.mask = array, (1 << bits) - 1
+        self.half = 1 << (bits - 1) if array.dtype.kind == "i" else 0
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self.array[index]
+        return WideIntegers(found) if isinstance(found, np.ndarray) else np.int64(found)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if not isinstance(value, int):
+            value = int(value) if isinstance(value, float | np.floating) and math.isfinite(value) else value
+            value = int(value) if isinstance(value, np.integer | np.bool_) else value
+        if isinstance(value, int):
+            value = ((value + self.half) & self.mask) - self.half
+        self.array[index] = value.array if isinstance(value, WideIntegers) else value
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.array, name)
+        return WideIntegers(found) if isinstance(found, np.ndarray) else found
+
+
+def as_seen(value: Any) -> Any:
+    """Return an argument as an interpreted kernel sees it: with Numba's types as far as Python can have them."""
+    if isinstance(value, tuple):
+        return tuple(as_seen(each) for each in value)
+    if isinstance(value, np.ndarray):
+        if value.dtype.names:
+            return value.view(np.recarray)
+        return WideIntegers(value) if value.dtype.kind in "iu" and value.dtype.itemsize < 8 else value
+    if type(value) is float:
+        return np.float64(value)
+    if isinstance(value, np.integer) and value.dtype.itemsize < 8:
+        return np.int64(value)
+    return value
+
+
+class _Brought:
+    """What the threads of a warp brought; one that brought nothing gives the asker's own value."""
+
+    def __init__(self, values: dict[int, Any], own: Any) -> None:
+        self.values, self.own = values, own
+
+    def __getitem__(self, thread: int) -> Any:
+        return self.values.get(int(thread), self.own)
+
+
+def shared_arrays(program: Program, dynamic: int) -> tuple[np.ndarray, ...]:
+    """Return the shared arrays of a block. All dynamic ones lie over the same bytes, as on a GPU."""
+    memory = np.zeros(dynamic, np.uint8)
+    return tuple(
+        memory[: dynamic // each.dtype.itemsize * each.dtype.itemsize].view(each.dtype)
+        if each.shape is None
+        else np.zeros(each.shape, each.dtype)
+        for each in program.shared
+    )
+
+
+def fault_line(problem: BaseException, program: Program) -> str:
+    """Return `, file.py, line 12` for an exception that left a kernel, or an empty string."""
+    files = {each.filename: each for each in (*program.functions.values(), program.kernel)}
+    found = None
+    trace = problem.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename in files:
+            found = (files[trace.tb_frame.f_code.co_filename], trace.tb_lineno)
+        trace = trace.tb_next
+    return f", {where(found[0].original, found[1])}" if found else ""

@@ -1,0 +1,1111 @@
+"""Device memory of the stand-in: arrays that behave as Numba's device arrays do, held by NumPy.
+
+What plays device memory is a NumPy array that nobody else has: copies from and to the host are real copies, and
+changing one side never changes the other. Operations that Numba refuses are refused here, with its words where
+it has any. Every copy and every allocation is reported to the functions in `observers`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import operator
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from .devices import CudaAPIError
+from .streams import Stream, check_stream, external_stream
+
+ALLOCATION, TO_DEVICE, TO_HOST, ON_DEVICE = (
+    "allocation",
+    "host to device",
+    "device to host",
+    "device to device",
+)
+
+# Each is called with a kind, one of the four above, and a number of bytes.
+observers: list[Callable[[str, int], None]] = []
+
+# In an array interface: this memory is the stand-in's, so its address is good on the host.
+MARK = "host_to_device"
+
+OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY
+
+NOT_CONTIGUOUS = (
+    "Array contains non-contiguous buffer and cannot be transferred as a single memory region. "
+    "Please ensure contiguous buffer with numpy .ascontiguousarray()"
+)
+IMPLICIT_COPY = "Host array used in CUDA kernel will incur copy overhead to/from device."
+
+
+def observe(kind: str, nbytes: int) -> None:
+    """Report a copy or an allocation of so many bytes to every observer; of none, nothing."""
+    if nbytes:
+        for observer in tuple(observers):
+            observer(kind, nbytes)
+
+
+class DeviceNDArrayBase:
+    """What arrays and records on the device have in common.
+
+    Parameters
+    ----------
+    array
+        NumPy array that plays the device memory. It is used as it is, without a copy.
+    stream
+        Stream that its operations use by default, or 0.
+    """
+
+    __cuda_memory__ = True
+    __cuda_ndarray__ = True
+
+    def __init__(self, array: np.ndarray, stream: Stream | int = 0) -> None:
+        self._array, self.stream = array, stream
+
+    shape = property(lambda self: self._array.shape, doc="Size along each axis: a tuple of int.")
+    strides = property(
+        lambda self: self._array.strides, doc="Bytes from one element to the next along each axis."
+    )
+    dtype = property(lambda self: self._array.dtype, doc="NumPy's dtype of the elements.")
+    ndim = property(lambda self: self._array.ndim, doc="Number of axes.")
+    size = property(lambda self: self._array.size, doc="Number of elements.")
+    nbytes = property(lambda self: self._array.nbytes, doc="Bytes of the elements.")
+
+    @property
+    def alloc_size(self) -> int:
+        """Bytes from the first element to the end of the last, gaps of a strided view included."""
+        return extent(self.shape, self.strides, self.dtype.itemsize)
+
+    @property
+    def flags(self) -> dict[str, bool]:
+        """Whether the elements lie in C order or in Fortran order without gaps; never of a broadcast array."""
+        broadcast = 0 in self.strides
+        return {
+            "C_CONTIGUOUS": self._array.flags.c_contiguous and not broadcast,
+            "F_CONTIGUOUS": self._array.flags.f_contiguous and not broadcast,
+        }
+
+    @property
+    def device_ctypes_pointer(self) -> Any:
+        """Address of the first element as a `ctypes.c_void_p`."""
+        return self._array.ctypes.data_as(ctypes.c_void_p)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return interface(self._array, self.stream)
+
+    def __repr__(self) -> str:
+        return f"<stand-in {type(self).__name__} shape={self.shape} dtype={self.dtype}>"
+
+    def __copy__(self) -> DeviceNDArrayBase:
+        return type(self)(self._array, self.stream)
+
+    def __reduce_ex__(self, protocol: int) -> Any:
+        raise TypeError(f"cannot pickle a {type(self).__name__}: pickle its copy_to_host() instead")
+
+    def bind(self, stream: Stream | int = 0) -> DeviceNDArrayBase:
+        """Return the same memory with another default stream."""
+        check_stream(stream)
+        return type(self)(self._array, stream)
+
+    def _stream(self, stream: Stream | int) -> Stream | int:
+        check_stream(stream)
+        return stream or self.stream
+
+    def copy_to_device(self, ary: Any, stream: Stream | int = 0) -> None:
+        """Copy all elements of `ary`, on the host or on the device, into this array.
+
+        Parameters
+        ----------
+        ary
+            NumPy or device array with the same dtype and, but for axes of size one, the same shape. One that is
+            empty changes nothing, whatever its shape.
+        stream
+            Stream that the copy goes into, or 0.
+
+        Raises
+        ------
+        ValueError
+            If the shapes differ, or if this array (or `ary`, on the device) has gaps between its elements.
+        TypeError
+            If the dtypes differ.
+        AttributeError
+            If `ary` is no array.
+        """
+        check_stream(stream)
+        if not hasattr(ary, "size"):
+            raise AttributeError(
+                f"'{type(ary).__name__}' object has no attribute 'size': give a NumPy or device array"
+            )
+        if ary.size == 0:
+            return
+        check_contiguous(self._array)
+        target = core(self._array)
+        on_device = is_device_memory(ary)
+        if on_device:
+            check_contiguous(ary._array)
+            source = core(ary._array)
+        else:
+            order = "C" if target.flags.c_contiguous else "F"
+            source = np.asarray(core(np.asanyarray(ary)), order=order)
+        check_compatible(target, source)
+        observe(ON_DEVICE if on_device else TO_DEVICE, self.alloc_size)
+        np.copyto(target.squeeze(), source.squeeze())
+
+    def copy_to_host(self, ary: np.ndarray | None = None, stream: Stream | int = 0) -> np.ndarray:
+        """Copy all elements to the host and return them there.
+
+        Parameters
+        ----------
+        ary
+            Array to fill, with the same dtype, shape and strides but for axes of size one; None for a new one.
+        stream
+            Stream that the copy goes into, or 0.
+
+        Raises
+        ------
+        NotImplementedError
+            If this is a view that runs backwards.
+        ValueError
+            If the shapes or strides differ, or `ary` is read-only.
+        TypeError
+            If the dtypes differ, or `ary` is not on the host.
+        """
+        check_stream(stream)
+        if any(stride < 0 for stride in self.strides):
+            raise NotImplementedError(f"D->H copy not implemented for negative strides: {self.strides}")
+        if ary is None:
+            strides = self.strides if self.size else None
+            ary = new_array(self.shape, strides, self.dtype)
+        else:
+            check_compatible(self._array, ary)
+            check_writable(ary)
+        observe(TO_HOST, self.alloc_size)
+        np.copyto(ary.squeeze(), self._array.squeeze())
+        return ary
+
+
+class DeviceNDArray(DeviceNDArrayBase):
+    """An array in device memory. Indexing it gives a host scalar or a view; arithmetic is for kernels."""
+
+    @property
+    def _numba_type_(self) -> Any:
+        from numba import from_dtype, types
+
+        flags = self.flags
+        layout = "C" if flags["C_CONTIGUOUS"] else "F" if flags["F_CONTIGUOUS"] else "A"
+        return types.Array(from_dtype(self.dtype), self.ndim, layout)
+
+    def is_c_contiguous(self) -> bool:
+        """Return whether the elements lie in C order without gaps."""
+        return self.flags["C_CONTIGUOUS"]
+
+    def is_f_contiguous(self) -> bool:
+        """Return whether the elements lie in Fortran order without gaps."""
+        return self.flags["F_CONTIGUOUS"]
+
+    def __array__(self, dtype: Any = None) -> np.ndarray:
+        """Copy to the host: NumPy's functions do so by themselves, as with Numba's arrays."""
+        return self.copy_to_host().__array__(*([dtype] if dtype else []))
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise IndexError("tuple index out of range: an array without axes has no length")
+        return self.shape[0]
+
+    # Reading and writing elements
+
+    def _select(self, item: Any) -> tuple[np.ndarray, bool]:
+        """Return the selected part as a view, and whether it is one element."""
+        items = item if isinstance(item, tuple) else (item,)
+        if len(items) > self.ndim:
+            raise IndexError(f"{len(items) - self.ndim} extra indices given")
+        if any(stride < 0 for stride in self.strides):
+            raise IndexError("Numba cannot index a view that runs backwards: index the array it is a view of")
+        numbers = 0
+        for axis, (index, size) in enumerate(zip(items, self.shape, strict=False)):
+            if isinstance(index, slice):
+                continue
+            try:
+                number = operator.index(index)
+            except TypeError:
+                kind = type(index).__name__
+                raise TypeError(
+                    f"a device array takes integers and slices as indices, not {kind}: copy_to_host() first"
+                ) from None
+            if not -size <= number < size:
+                raise IndexError(f"index {number} is out of bounds for axis {axis} with size {size}")
+            numbers += 1
+        # The ellipsis makes NumPy give a view also of a single element. True counts as 1, as for Numba.
+        index = tuple(i if isinstance(i, slice) else operator.index(i) for i in items)
+        return self._array[(*index, ...)], numbers == self.ndim
+
+    def getitem(self, item: Any, stream: Stream | int = 0) -> Any:
+        """Return what `[item]` gives, with a stream for the copy.
+
+        Parameters
+        ----------
+        item
+            Integers and slices.
+        stream
+            Stream that the copy goes into, or 0.
+
+        Returns
+        -------
+        scalar or DeviceNDArray or DeviceRecord
+            With an integer for every axis, a copy of the element on the host (of a structured array, the record,
+            which stays on the device); otherwise a view that shares this array's memory.
+
+        Raises
+        ------
+        IndexError
+            If there are too many indices or one is out of bounds; for any index into a view that runs backwards.
+        TypeError
+            If an index is neither integer nor slice.
+        """
+        stream = self._stream(stream)
+        view, is_element = self._select(item)
+        if not is_element:
+            return DeviceNDArray(view, stream)
+        if self.dtype.names is not None:
+            return DeviceRecord(view, stream)
+        observe(TO_HOST, self.dtype.itemsize)
+        return view[()]
+
+    def __getitem__(self, item: Any) -> Any:
+        return self.getitem(item)
+
+    def setitem(self, key: Any, value: Any, stream: Stream | int = 0) -> None:
+        """Do what `[key] = value` does, with a stream for the copy.
+
+        Parameters
+        ----------
+        key
+            Integers and slices.
+        value
+            Scalar, host array (which is first copied to the device) or device array; it is broadcast to the
+            selected part and converted to this array's dtype.
+        stream
+            Stream that the copy goes into, or 0.
+
+        Raises
+        ------
+        ValueError
+            If the shapes do not fit, or a host array has gaps between its elements.
+        IndexError, TypeError
+            As `getitem`; TypeError also if the value cannot be converted.
+        """
+        stream = self._stream(stream)
+        target, _ = self._select(key)
+        source, _ = auto_device(value, stream=stream, user_explicit=True)
+        if source.ndim > target.ndim:
+            raise ValueError(f"Can't assign {source.ndim}-D array to {target.ndim}-D self")
+        source = source.reshape(*(1,) * (target.ndim - source.ndim), *source.shape)
+        for axis, (wanted, given) in enumerate(zip(target.shape, source.shape, strict=True)):
+            if given not in (1, wanted):
+                raise ValueError(
+                    f"Can't copy sequence with size {given} to array axis {axis} with dimension {wanted}"
+                )
+        store(target, source._array)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.setitem(key, value)
+
+    # Other views of the same memory
+
+    def reshape(self, *newshape: Any, order: str = "C", **kws: Any) -> DeviceNDArray:
+        """Return a view of the same memory with another shape.
+
+        Parameters
+        ----------
+        newshape
+            The sizes, or one tuple of them; one may be -1.
+        order
+            `C`, `F` or `A`: how the new axes run through memory. The old axes' order does not matter, so that
+            `order="F"` of an array in C order is not what NumPy makes of it.
+
+        Raises
+        ------
+        ValueError
+            If the number of elements would change.
+        NotImplementedError
+            If this array has gaps between its elements.
+        """
+        if kws:
+            raise TypeError(f"unknown keyword arguments {kws.keys()}")
+        if len(newshape) == 1 and isinstance(newshape[0], tuple | list):
+            newshape = newshape[0]
+        newshape = tuple(operator.index(size) for size in newshape)
+        if newshape == self.shape:
+            return DeviceNDArray(self._array)
+        check_order(order)
+        newshape = fill_in_size(newshape, self.size)
+        flags = self.flags
+        if not any(flags.values()):
+            raise NotImplementedError("reshape would require copy")
+        if order == "A":
+            order = "C" if not flags["F_CONTIGUOUS"] else "F"
+        return DeviceNDArray(self._memory().reshape(newshape, order=order))
+
+    def ravel(self, order: str = "C", stream: Stream | int = 0) -> DeviceNDArray:
+        """Return a view with one axis, which runs in the order of memory.
+
+        Raises
+        ------
+        NotImplementedError
+            If the elements do not lie in that order, or have gaps between them.
+        """
+        stream = self._stream(stream)
+        check_order(order)
+        flags = self.flags
+        if (order in "CA" and flags["C_CONTIGUOUS"]) or (order in "FA" and flags["F_CONTIGUOUS"]):
+            return DeviceNDArray(self._memory(), stream)
+        raise NotImplementedError("ravel on non-contiguous array")
+
+    def _memory(self) -> np.ndarray:
+        """Return all elements of a contiguous array in the order of memory, as a view with one axis."""
+        return (self._array if self._array.flags.c_contiguous else self._array.T).reshape(-1)
+
+    def squeeze(self, axis: int | tuple[int, ...] | None = None, stream: Stream | int = 0) -> DeviceNDArray:
+        """Return a view without the axes of size one, or without those named, which are counted from 0.
+
+        Raises
+        ------
+        ValueError
+            If a named axis has another size.
+        IndexError
+            If there is no such axis.
+        """
+        stream = self._stream(stream)
+        if axis is None:
+            return DeviceNDArray(self._array.squeeze(), stream)
+        axes = axis if isinstance(axis, tuple) else (axis,)
+        if any(self.shape[which] != 1 for which in axes):
+            raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+        return DeviceNDArray(
+            self._array[tuple(0 if i in axes else slice(None) for i in range(self.ndim))], stream
+        )
+
+    def view(self, dtype: Any) -> DeviceNDArray:
+        """Return the same bytes read as another dtype.
+
+        Raises
+        ------
+        ValueError
+            If the new element has another size, and the array is not in C order or its last axis does not
+            hold a whole number of them.
+        """
+        dtype = refuse_objects(np.dtype(dtype))
+        if dtype.itemsize != self.dtype.itemsize:
+            if not self.is_c_contiguous():
+                raise ValueError("To change to a dtype of a different size, the array must be C-contiguous")
+            if self.ndim == 0:
+                raise IndexError(
+                    "list index out of range: an array without axes keeps the size of its element"
+                )
+            if self.shape[-1] * self.dtype.itemsize % dtype.itemsize:
+                raise ValueError(
+                    "When changing to a larger dtype, its size must be a divisor of the total size in bytes "
+                    "of the last axis of the array."
+                )
+        return DeviceNDArray(self._array.view(dtype), self.stream)
+
+    @property
+    def T(self) -> DeviceNDArray:
+        """The transpose of a two-dimensional array, in new memory."""
+        return self.transpose()
+
+    def transpose(self, axes: Any = None) -> DeviceNDArray:
+        """Return the transpose of a two-dimensional array, in new memory: Numba runs a kernel for it.
+
+        Parameters
+        ----------
+        axes
+            None or `(1, 0)`; the axes as they are give the array itself.
+
+        Raises
+        ------
+        NotImplementedError
+            If the array does not have two axes.
+        ValueError
+            If the axes are not 0 and 1.
+        """
+        if axes and tuple(axes) == tuple(range(self.ndim)):
+            return self
+        if self.ndim != 2:
+            raise NotImplementedError("transposing a non-2D DeviceNDArray isn't supported")
+        if axes is not None and set(axes) != {0, 1}:
+            raise ValueError(f"invalid axes list {axes!r}")
+        result = device_array(self.shape[::-1], self.dtype, stream=self.stream)
+        np.copyto(result._array, self._array.T)
+        return result
+
+    def split(self, section: int, stream: Stream | int = 0) -> Iterator[DeviceNDArray]:
+        """Give views of `section` elements each, the last one shorter where they do not divide the array.
+
+        Raises
+        ------
+        ValueError
+            If the array does not have one axis without gaps.
+        """
+        stream = self._stream(stream)
+        if self.ndim != 1:
+            raise ValueError("only support 1d array")
+        if self.strides[0] != self.dtype.itemsize:
+            raise ValueError("only support unit stride")
+        for part in range(math.ceil(self.size / section)):
+            yield DeviceNDArray(self._array[part * section : (part + 1) * section], stream)
+
+
+class DeviceRecord(DeviceNDArrayBase):
+    """One record of a structured array, in device memory: `record["field"]` reads and writes its fields."""
+
+    @property
+    def _numba_type_(self) -> Any:
+        from numba import from_dtype
+
+        return from_dtype(self.dtype)
+
+    def getitem(self, item: str, stream: Stream | int = 0) -> Any:
+        """Return a field: a scalar as a copy on the host, an array or a record as a view.
+
+        Raises
+        ------
+        KeyError
+            If there is no such field.
+        """
+        stream = self._stream(stream)
+        kind, _ = self.dtype.fields[item]
+        field = self._array[item]
+        if kind.shape:
+            return DeviceNDArray(field, stream)
+        if kind.names is not None:
+            return DeviceRecord(field, stream)
+        observe(TO_HOST, kind.itemsize)
+        return field[()]
+
+    def __getitem__(self, item: str) -> Any:
+        return self.getitem(item)
+
+    def setitem(self, key: str, value: Any, stream: Stream | int = 0) -> None:
+        """Write a scalar field; the value is converted to its dtype.
+
+        Raises
+        ------
+        KeyError
+            If there is no such field.
+        """
+        stream = self._stream(stream)
+        kind, _ = self.dtype.fields[key]
+        source, _ = auto_device(kind.type(value), stream=stream, user_explicit=True)
+        observe(ON_DEVICE, source.dtype.itemsize)
+        store(self._array[key], source._array)
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.setitem(key, value)
+
+
+class _HostAndDevice(np.ndarray):
+    """Memory that host and device share, as a NumPy array: no copy is needed, and arithmetic runs on the host.
+
+    Only the array as it was allocated is device memory. Its slices and results are host arrays, as in Numba.
+    """
+
+    __cuda_memory__ = True
+    __cuda_ndarray__ = True
+    stream: Stream | int = 0
+    _allocated = False
+
+    @property
+    def _array(self) -> np.ndarray:
+        if not self._allocated:
+            raise AttributeError(
+                f"'{type(self).__name__}' object has no attribute 'gpu_data': only the whole array is device memory"
+            )
+        return self.view(np.ndarray)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return interface(self._array, self.stream)
+
+
+class MappedNDArray(_HostAndDevice):
+    """Host memory that the device uses too; made by `mapped_array`."""
+
+
+class ManagedNDArray(_HostAndDevice):
+    """Memory that moves between host and device by itself; made by `managed_array`."""
+
+
+# Allocation
+
+
+def extent(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> int:
+    """Return the bytes between the lowest and the highest address of an array, 0 if it is empty."""
+    if 0 in shape:
+        return 0
+    return itemsize + sum((size - 1) * abs(stride) for size, stride in zip(shape, strides, strict=True))
+
+
+def new_array(shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: np.dtype) -> np.ndarray:
+    """Return an array with undefined contents and exactly these strides; None for an empty array's own."""
+    buffer = np.empty(0 if strides is None else extent(shape, strides, dtype.itemsize), np.byte)
+    return np.ndarray(shape, dtype, buffer, strides=strides)
+
+
+def new_device_memory(shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """Return an array that plays device memory, and report its allocation.
+
+    Raises
+    ------
+    CudaAPIError
+        With code 2, CUDA_ERROR_OUT_OF_MEMORY, if this machine does not have that much.
+    """
+    try:
+        array = new_array(shape, strides, dtype)
+    except MemoryError:
+        raise CudaAPIError(
+            OUT_OF_MEMORY, "Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY: this machine's own memory"
+        ) from None
+    observe(ALLOCATION, extent(shape, strides, dtype.itemsize))
+    return array
+
+
+def layout(
+    shape: Any, strides: Any, dtype: Any, order: str
+) -> tuple[tuple[int, ...], tuple[int, ...], np.dtype]:
+    """Return shape, strides and dtype in full, from what a learner may write.
+
+    Raises
+    ------
+    TypeError
+        If the shape is neither int nor tuple of ints, or the dtype is not NumPy's or holds Python objects.
+    ValueError
+        If a size is negative, the strides do not match the shape, or the order is neither `C` nor `F`.
+    """
+    dtype = refuse_objects(np.dtype(dtype))
+    if isinstance(shape, int):
+        shape = (shape,)
+    if not isinstance(shape, tuple | list):
+        raise TypeError(
+            f"object of type '{type(shape).__name__}' has no len(): the shape is an int or a tuple of ints"
+        )
+    if not all(isinstance(size, int | np.integer) for size in shape):
+        raise TypeError(f"all elements of shape must be ints, not {shape!r}")
+    shape = tuple(int(size) for size in shape)
+    if any(size < 0 for size in shape):
+        raise ValueError(f"negative dimensions are not allowed: {shape}")
+    if isinstance(strides, int):
+        strides = (strides,)
+    if not strides:
+        if order not in ("C", "F"):
+            raise ValueError("must be either C/F order")
+        strides = contiguous_strides(shape, dtype.itemsize, range(len(shape))[:: -1 if order == "C" else 1])
+    if len(strides) != len(shape):
+        raise ValueError("strides not match ndim")
+    return shape, tuple(strides), dtype
+
+
+def contiguous_strides(shape: tuple[int, ...], itemsize: int, axes: Any) -> tuple[int, ...]:
+    """Return strides without gaps, the first of `axes` running fastest."""
+    strides, step = [0] * len(shape), itemsize
+    for axis in axes:
+        strides[axis] = step
+        step *= shape[axis]
+    return tuple(strides)
+
+
+def layout_like(ary: Any) -> dict[str, Any]:
+    """Return shape, dtype and strides of a new array with the axes in the same order, and without gaps."""
+    if ary.flags["C_CONTIGUOUS"]:
+        axes = range(ary.ndim)[::-1]
+    elif ary.flags["F_CONTIGUOUS"]:
+        axes = range(ary.ndim)
+    else:
+        axes = sorted(range(ary.ndim), key=lambda axis: ary.strides[axis])
+    strides = contiguous_strides(ary.shape, ary.dtype.itemsize, axes)
+    return {"shape": ary.shape, "dtype": ary.dtype, "strides": strides}
+
+
+def device_array(
+    shape: int | tuple[int, ...],
+    dtype: Any = np.float64,
+    strides: int | tuple[int, ...] | None = None,
+    order: str = "C",
+    stream: Stream | int = 0,
+) -> DeviceNDArray:
+    """Return a new device array with undefined contents.
+
+    Parameters
+    ----------
+    shape
+        Size along each axis; an int for one axis.
+    dtype
+        NumPy's dtype, or what `numpy.dtype` makes one of. Numba's own types are refused, as Numba refuses them.
+    strides
+        Bytes from one element to the next along each axis; None for an array without gaps.
+    order
+        `C` or `F`, where no strides are given.
+    stream
+        Default stream of the array, or 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If one of these is not so; the message says which.
+    CudaAPIError
+        If there is not so much memory.
+    """
+    check_stream(stream)
+    return DeviceNDArray(new_device_memory(*layout(shape, strides, dtype, order)), stream)
+
+
+def device_array_like(ary: Any, stream: Stream | int = 0) -> DeviceNDArray:
+    """Return a new device array with the shape, dtype and order of axes of a NumPy or device array."""
+    return device_array(**layout_like(ary), stream=stream)
+
+
+def pinned_array(
+    shape: int | tuple[int, ...], dtype: Any = np.float64, strides: Any = None, order: str = "C"
+) -> np.ndarray:
+    """Return a new host array with undefined contents; here it is an ordinary one, and no faster to copy.
+
+    Parameters and errors are those of `device_array`.
+    """
+    return new_array(*layout(shape, strides, dtype, order))
+
+
+def pinned_array_like(ary: Any) -> np.ndarray:
+    """Return `pinned_array` with the shape, dtype and order of axes of an array."""
+    return pinned_array(**layout_like(ary))
+
+
+def mapped_array(
+    shape: int | tuple[int, ...],
+    dtype: Any = np.float64,
+    strides: Any = None,
+    order: str = "C",
+    stream: Stream | int = 0,
+    portable: bool = False,
+    wc: bool = False,
+) -> MappedNDArray:
+    """Return a new array that host and device share, with undefined contents.
+
+    Parameters and errors are those of `device_array`; `portable` and `wc` change nothing here.
+    """
+    check_stream(stream)
+    return _share(new_array(*layout(shape, strides, dtype, order)), MappedNDArray, stream)
+
+
+def mapped_array_like(
+    ary: Any, stream: Stream | int = 0, portable: bool = False, wc: bool = False
+) -> MappedNDArray:
+    """Return `mapped_array` with the shape, dtype and order of axes of an array."""
+    return mapped_array(**layout_like(ary), stream=stream, portable=portable, wc=wc)
+
+
+def managed_array(
+    shape: int | tuple[int, ...],
+    dtype: Any = np.float64,
+    strides: Any = None,
+    order: str = "C",
+    stream: Stream | int = 0,
+    attach_global: bool = True,
+) -> ManagedNDArray:
+    """Return a new array that host and device share, with undefined contents.
+
+    Parameters and errors are those of `device_array`; `attach_global` changes nothing here.
+    """
+    check_stream(stream)
+    return _share(new_device_memory(*layout(shape, strides, dtype, order)), ManagedNDArray, stream)
+
+
+def _share(array: np.ndarray, kind: type, stream: Stream | int) -> Any:
+    shared = array.view(kind)
+    shared._allocated, shared.stream = True, stream
+    return shared
+
+
+@contextmanager
+def pinned(*arylist: np.ndarray) -> Iterator[None]:
+    """Pin host arrays for the length of a `with` block; here it only checks that it could be done.
+
+    Raises
+    ------
+    TypeError
+        If one is no host array.
+    ValueError
+        If one is read-only.
+    """
+    for ary in arylist:
+        check_writable(ary)
+    yield
+
+
+@contextmanager
+def mapped(*arylist: np.ndarray, stream: Stream | int = 0) -> Iterator[Any]:
+    """Give device arrays that share the memory of host arrays, for the length of a `with` block.
+
+    One for one array, a list for several. Raises as `pinned`.
+    """
+    check_stream(stream)
+    for ary in arylist:
+        check_writable(ary)
+    arrays = [DeviceNDArray(np.asarray(ary), stream) for ary in arylist]
+    yield arrays[0] if len(arrays) == 1 else arrays
+
+
+@contextmanager
+def defer_cleanup() -> Iterator[None]:
+    """Do nothing for the length of a `with` block: Python frees memory as usual."""
+    yield
+
+
+# Transfer
+
+
+def to_device(
+    obj: Any, stream: Stream | int = 0, copy: bool = True, to: DeviceNDArrayBase | None = None
+) -> DeviceNDArrayBase:
+    """Copy a host array to the device.
+
+    Parameters
+    ----------
+    obj
+        NumPy array without gaps, or what NumPy makes an array of: a number, or nested lists of numbers of one
+        shape. A device array is given back as it is.
+    stream
+        Stream that the copy goes into, or 0.
+    copy
+        False to allocate only.
+    to
+        Device array to copy into, in place of a new one.
+
+    Returns
+    -------
+    DeviceNDArray
+        `to`, or a new array with the shape, strides and dtype of `obj`; a `DeviceRecord` for a record.
+
+    Raises
+    ------
+    ValueError
+        If the array has gaps between its elements, or does not fit into `to`.
+    TypeError
+        If it holds Python objects, or another dtype than `to`.
+    """
+    if to is None:
+        return auto_device(obj, stream=stream, copy=copy, user_explicit=True)[0]
+    if copy:
+        to.copy_to_device(obj, stream=stream)
+    return to
+
+
+def auto_device(
+    obj: Any, stream: Stream | int = 0, copy: bool = True, user_explicit: bool = False
+) -> tuple[Any, bool]:
+    """Return `obj` in device memory, and whether it is new there.
+
+    Parameters
+    ----------
+    obj
+        As for `to_device`.
+    stream
+        Stream that the copy goes into, or 0.
+    copy
+        False to allocate only.
+    user_explicit
+        Whether the copy was asked for; if not, copying a host array gives Numba's performance warning.
+    """
+    check_stream(stream)
+    if is_device_memory(obj):
+        return obj, False
+    if is_cuda_array(obj):
+        return as_cuda_array(obj), False
+    if isinstance(obj, np.void):
+        host, kind = np.asarray(obj), DeviceRecord
+    else:
+        host, kind = host_array(obj), DeviceNDArray
+        check_contiguous(host)
+    device = kind(new_device_memory(host.shape, host.strides, host.dtype), stream)
+    if copy:
+        if not user_explicit and isinstance(obj, np.ndarray):
+            warn_of_implicit_copy()
+        device.copy_to_device(host, stream=stream)
+    return device, True
+
+
+def host_array(obj: Any) -> np.ndarray:
+    """Return `obj` as a NumPy array, without a copy where it is one.
+
+    Raises
+    ------
+    TypeError
+        If it is text, or can only be an array of Python objects.
+    ValueError
+        If it is made of nested lists whose lengths differ.
+    """
+    if isinstance(obj, str | bytes):
+        raise TypeError(f"device memory holds numbers, not text: {obj!r}")
+    array = np.asanyarray(obj)
+    refuse_objects(array.dtype)
+    return array
+
+
+def refuse_objects(dtype: np.dtype) -> np.dtype:
+    if dtype.hasobject:
+        raise TypeError(
+            "device memory holds numbers, not Python objects (dtype object): "
+            "convert first, for example with np.asarray(x, dtype=np.float32)"
+        )
+    return dtype
+
+
+def warn_of_implicit_copy() -> None:
+    """Give Numba's warning for a host array passed to a kernel, unless Numba's settings silence it."""
+    try:
+        from numba.core import config
+        from numba.core.errors import NumbaPerformanceWarning as Kind
+    except ImportError:
+        Kind = PerformanceWarning
+    else:
+        if config.DISABLE_PERFORMANCE_WARNINGS or not getattr(config, "CUDA_WARN_ON_IMPLICIT_COPY", True):
+            return
+    warnings.warn(IMPLICIT_COPY, Kind, stacklevel=level_of_caller())
+
+
+def level_of_caller() -> int:
+    """Return the `stacklevel` with which a warning of the calling function names the learner's line."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+class PerformanceWarning(Warning):
+    """What stands for Numba's warning of that kind where Numba is not installed."""
+
+
+class ArgHint:
+    """How a host array given to a kernel is copied.
+
+    Parameters
+    ----------
+    value
+        The array.
+    """
+
+    copied_there = True
+    copied_back = True
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def to_device(self, retr: list[Callable[[], Any]], stream: Stream | int = 0) -> Any:
+        """Return the value in device memory; what is to be done after the kernel is appended to `retr`."""
+        device, is_new = auto_device(self.value, stream=stream, copy=self.copied_there)
+        if is_new and self.copied_back:
+            retr.append(lambda: device.copy_to_host(self.value, stream=stream))
+        return device
+
+
+class In(ArgHint):
+    """Copied to the device before the kernel, and not back."""
+
+    copied_back = False
+
+
+class Out(ArgHint):
+    """Copied back after the kernel, and not to the device: the kernel finds undefined contents."""
+
+    copied_there = False
+
+
+class InOut(ArgHint):
+    """Copied to the device before the kernel and back after it, as an array without a hint is."""
+
+
+# The interface through which libraries share device memory
+
+
+def interface(array: np.ndarray, stream: Stream | int) -> dict[str, Any]:
+    """Return the description of device memory that other libraries read, version 3.
+
+    It carries the mark of this stand-in, because no real GPU library can use the address.
+    """
+    return {
+        "shape": array.shape,
+        "strides": None if is_contiguous(array) else array.strides,
+        "data": (array.ctypes.data if array.size else 0, False),
+        "typestr": array.dtype.str,
+        "stream": int(stream) if stream else None,
+        "version": 3,
+        "stand-in": MARK,
+    }
+
+
+def is_cuda_array(obj: Any) -> bool:
+    """Return whether an object describes itself as device memory."""
+    return hasattr(obj, "__cuda_array_interface__")
+
+
+def as_cuda_array(obj: Any, sync: bool = True) -> DeviceNDArray:
+    """Return a device array that shares the memory of another library's array.
+
+    Raises
+    ------
+    TypeError
+        If the object does not describe itself as device memory, or its memory is on a real GPU.
+    """
+    if not is_cuda_array(obj):
+        raise TypeError("*obj* doesn't implement the cuda array interface.")
+    return from_cuda_array_interface(obj.__cuda_array_interface__, owner=obj, sync=sync)
+
+
+def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: bool = True) -> DeviceNDArray:
+    """Return a device array that shares the described memory.
+
+    Parameters
+    ----------
+    desc
+        What `__cuda_array_interface__` gives.
+    owner
+        Object to keep as long as the memory is used.
+    sync
+        Changes nothing here.
+
+    Raises
+    ------
+    TypeError
+        If the memory is not this stand-in's.
+    NotImplementedError
+        If the array is masked.
+    """
+    if desc.get("mask") is not None:
+        raise NotImplementedError("Masked arrays are not supported")
+    if desc.get("stand-in") != MARK:
+        raise TypeError(
+            "this array is not in the stand-in's memory: copy it to the host, then cuda.to_device it"
+        )
+    shape, strides, dtype = layout(desc["shape"], desc.get("strides"), desc["typestr"], "C")
+    nbytes = extent(shape, strides, dtype.itemsize)
+    stream = 0 if desc.get("stream") is None else external_stream(desc["stream"])
+    if not nbytes:
+        return DeviceNDArray(np.empty(shape, dtype), stream)
+    backwards = sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True) if stride < 0)
+    memory = (ctypes.c_byte * nbytes).from_address(desc["data"][0] + backwards)
+    memory.owner = owner
+    return DeviceNDArray(np.ndarray(shape, dtype, memory, offset=-backwards, strides=strides), stream)
+
+
+# Checks
+
+
+def as_dtype(dtype: Any) -> np.dtype:
+    """Return NumPy's dtype for what kernels may name one by: NumPy's and Python's types, strings, Numba's types.
+
+    Raises
+    ------
+    TypeError
+        If it is none of these.
+    """
+    try:
+        return np.dtype(dtype)
+    except TypeError as error:
+        refusal = error
+    try:
+        from numba.core.errors import NumbaError
+        from numba.np import numpy_support
+    except ImportError:
+        raise refusal from None
+    try:
+        return numpy_support.as_dtype(dtype)
+    except (NumbaError, AttributeError):
+        raise refusal from None
+
+
+def is_device_memory(obj: Any) -> bool:
+    """Return whether an object is device memory of Numba's kind, which for the stand-in has an `_array`."""
+    return bool(getattr(obj, "__cuda_memory__", False))
+
+
+def core(array: np.ndarray) -> np.ndarray:
+    """Return a view of a broadcast array without its repeated axes."""
+    if not array.size:
+        return array
+    return array[(*(0 if stride == 0 else slice(None) for stride in array.strides), ...)]
+
+
+def is_contiguous(array: np.ndarray) -> bool:
+    """Return whether an array is in C order without gaps, its repeated axes left aside."""
+    return core(array).flags.c_contiguous
+
+
+def check_contiguous(array: np.ndarray) -> None:
+    flags = core(array).flags
+    if not flags.c_contiguous and not flags.f_contiguous:
+        raise ValueError(NOT_CONTIGUOUS)
+
+
+def check_compatible(first: np.ndarray, second: Any) -> None:
+    """Refuse to copy between arrays of different dtype, shape or strides, axes of size one left aside."""
+    if not hasattr(second, "squeeze"):
+        raise AttributeError(f"'{type(second).__name__}' object has no attribute 'squeeze': give an array")
+    one, other = first.squeeze(), second.squeeze()
+    if first.dtype != second.dtype:
+        raise TypeError(f"incompatible dtype: {first.dtype} vs. {second.dtype}")
+    if one.shape != other.shape:
+        raise ValueError(f"incompatible shape: {first.shape} vs. {second.shape}")
+    if first.size and one.strides != other.strides:
+        raise ValueError(f"incompatible strides: {first.strides} vs. {second.strides}")
+
+
+def check_writable(ary: Any) -> None:
+    """Refuse what is no host array, and one that is read-only."""
+    if not isinstance(ary, np.ndarray):
+        raise TypeError(f"a bytes-like object is required, not '{type(ary).__name__}': give a NumPy array")
+    if not ary.flags.writeable:
+        raise ValueError("buffer source array is read-only")
+
+
+def check_order(order: str) -> None:
+    if order not in ("C", "F", "A"):
+        raise ValueError("order not C|F|A")
+
+
+def fill_in_size(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+    """Return a shape with -1 replaced by what makes it hold so many elements."""
+    unknown = [axis for axis, length in enumerate(shape) if length < 0]
+    if len(unknown) > 1:
+        raise ValueError("can only specify one unknown dimension")
+    known = math.prod(length for length in shape if length >= 0)
+    if unknown:
+        if known == 0 or size % known:
+            raise ValueError("cannot infer valid shape for unknown dimension")
+        shape = tuple(size // known if length < 0 else length for length in shape)
+    elif known != size:
+        raise ValueError("reshape changes the size of the array")
+    return shape
+
+
+def store(target: np.ndarray, source: np.ndarray) -> None:
+    """Write `source`, broadcast, into `target`, converted as a kernel's assignment converts.
+
+    Raises
+    ------
+    TypeError
+        If a kernel could not convert it: text, records, or complex numbers into real ones.
+    """
+    numbers = "biufc"
+    if source.dtype != target.dtype and (
+        source.dtype.kind not in numbers
+        or target.dtype.kind not in numbers
+        or (source.dtype.kind == "c" and target.dtype.kind != "c")
+    ):
+        raise TypeError(f"cannot store {source.dtype} in a device array of {target.dtype}")
+    with np.errstate(all="ignore"):
+        np.copyto(target, source, casting="unsafe")

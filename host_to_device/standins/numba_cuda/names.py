@@ -1,0 +1,60 @@
+"""Names that mean something only inside a kernel: `threadIdx`, `grid`, `syncthreads`, `shared.array`, …
+
+On the host they are objects that refuse to be used; `rewriting` recognises them, under whatever name the
+learner's code knows them, and puts in their place what the stand-in runs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class DeviceName:
+    """One name of `numba.cuda` that only a kernel can use."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"<cuda.{self.name}: for use in a kernel>"
+
+    def __call__(self, *_: Any, **__: Any) -> None:
+        raise NotImplementedError(f"cuda.{self.name}() cannot be called from host code: use it inside a kernel")
+
+
+class Namespace(DeviceName):
+    """A name with names below it, such as `threadIdx` with `x`, `y` and `z`."""
+
+    def __init__(self, name: str, *members: str) -> None:
+        super().__init__(name)
+        for member in members:
+            setattr(self, member, DeviceName(f"{name}.{member}"))
+
+
+threadIdx, blockIdx, blockDim, gridDim = (
+    Namespace(name, "x", "y", "z") for name in ("threadIdx", "blockIdx", "blockDim", "gridDim")
+)
+shared, local = Namespace("shared", "array"), Namespace("local", "array")
+const = Namespace("const", "array_like")
+atomic = Namespace(
+    "atomic",
+    *("add", "sub", "and_", "or_", "xor", "inc", "dec", "exch"),
+    *("max", "min", "nanmax", "nanmin", "compare_and_swap", "cas"),
+)
+
+SIMPLE = (
+    ("grid", "gridsize", "warpsize", "laneid"),
+    ("syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or", "syncwarp"),
+    ("shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync"),
+    ("all_sync", "any_sync", "eq_sync", "ballot_sync", "match_any_sync", "match_all_sync"),
+    ("activemask", "lanemask_lt", "threadfence", "threadfence_block", "threadfence_system", "nanosleep"),
+    ("popc", "brev", "clz", "ffs", "selp", "fma", "cbrt"),
+)
+(
+    (grid, gridsize, warpsize, laneid),
+    (syncthreads, syncthreads_count, syncthreads_and, syncthreads_or, syncwarp),
+    (shfl_sync, shfl_up_sync, shfl_down_sync, shfl_xor_sync),
+    (all_sync, any_sync, eq_sync, ballot_sync, match_any_sync, match_all_sync),
+    (activemask, lanemask_lt, threadfence, threadfence_block, threadfence_system, nanosleep),
+    (popc, brev, clz, ffs, selp, fma, cbrt),
+) = (tuple(DeviceName(name) for name in group) for group in SIMPLE)

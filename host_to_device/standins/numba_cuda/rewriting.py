@@ -1,0 +1,570 @@
+"""Rewrite a learner's kernel so that something other than a GPU can run it.
+
+The kernel's syntax tree is kept, line numbers included, and only what has no meaning on a CPU is replaced:
+
+- `cuda.threadIdx.x`, `cuda.grid(1)`, … become elements of a tuple that holds one thread's position;
+- `cuda.shared.array(…)` becomes one array per block and call site, `cuda.local.array(…)` an empty array;
+- atomics and bit operations become calls of helpers;
+- everything that makes threads wait for each other (barriers, shuffles, votes) becomes a call of `SYNC`.
+
+What `SYNC` turns into is up to the two ways of running the result: `interpreting` yields there, `regions`
+cuts the kernel into pieces there.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import linecache
+import math
+import operator
+import textwrap
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from host_to_device.standins.numba_cuda import names
+from host_to_device.standins.numba_cuda.errors import refusal
+from host_to_device.standins.numba_cuda.memory import DeviceNDArray, as_dtype
+
+# Names that the rewriting adds to a kernel; a learner's own names do not begin like this.
+PREFIX = "_h2d_"
+THREAD, SHARED, STOP, SYNC = (PREFIX + name for name in ("thread", "shared", "stop", "sync"))
+
+# Where in the thread's tuple each number stands.
+POSITION = {
+    f"{space}.{axis}": 3 * number + offset
+    for number, space in enumerate(("threadIdx", "blockIdx", "blockDim", "gridDim"))
+    for offset, axis in enumerate("xyz")
+}
+LINEAR = 12  # the thread's number within its block
+FIRST_UNIFORM, LAST_UNIFORM = POSITION["blockIdx.x"], POSITION["gridDim.z"]
+WARP_SIZE = 32
+
+# Kinds of waiting: for the block or for the warp, and whether a value is exchanged.
+BLOCK_SYNCS = ("syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or")
+WARP_SYNCS = (
+    *("syncwarp", "shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync"),
+    *("all_sync", "any_sync", "eq_sync", "ballot_sync", "match_any_sync", "match_all_sync"),
+)
+
+REFUSED_NODES = {
+    ast.List: "a list",
+    ast.Set: "a set",
+    ast.Dict: "a dict",
+    ast.ListComp: "a list comprehension",
+    ast.SetComp: "a set comprehension",
+    ast.DictComp: "a dict comprehension",
+    ast.GeneratorExp: "a generator expression",
+    ast.Lambda: "a lambda",
+    ast.FunctionDef: "a function inside a kernel",
+    ast.AsyncFunctionDef: "an async function",
+    ast.ClassDef: "a class",
+    ast.Try: "try",
+    ast.With: "with",
+    ast.Import: "import",
+    ast.ImportFrom: "import",
+    ast.Global: "global",
+    ast.Nonlocal: "nonlocal",
+    ast.Yield: "yield",
+    ast.YieldFrom: "yield from",
+    ast.Await: "await",
+    ast.JoinedStr: "an f-string",
+    ast.NamedExpr: "an assignment expression (:=)",
+    ast.Match: "match",
+    ast.Starred: "a starred expression",
+    ast.Delete: "del",
+}
+
+# NumPy functions that make arrays or go through them: Numba's CUDA target has none of them.
+ARRAY_FUNCTIONS = {
+    *("zeros", "ones", "empty", "full", "array", "asarray", "arange", "linspace", "eye", "identity"),
+    *("zeros_like", "ones_like", "empty_like", "full_like", "copy", "concatenate", "stack", "dot", "matmul"),
+    *("sum", "mean", "std", "var", "prod", "cumsum", "sort", "argsort", "argmax", "argmin", "where", "any", "all"),
+    *("max", "min", "amax", "amin", "reshape", "transpose", "linalg", "random", "histogram", "median"),
+}
+ARRAY_METHODS = {"sum", "mean", "std", "var", "prod", "cumsum", "sort", "copy", "fill", "astype", "dot", "tolist"}
+
+
+@dataclass
+class SharedArray:
+    """One shared array of a kernel: made by one call in its source, one a block.
+
+    `shape` is empty-handed (None) for dynamic shared memory, whose size the launch gives.
+    """
+
+    name: str
+    shape: tuple[int, ...] | None
+    dtype: np.dtype
+    line: int
+
+
+@dataclass
+class Function:
+    """A rewritten kernel or device function."""
+
+    name: str
+    original: Callable
+    tree: ast.FunctionDef
+    parameters: list[str]
+    filename: str
+    waits: bool = False  # holds a barrier or a warp operation, itself or in what it calls
+
+
+@dataclass
+class Program:
+    """A kernel with all the device functions that it reaches, ready to be run one way or the other."""
+
+    kernel: Function
+    functions: dict[str, Function] = field(default_factory=dict)  # device functions by their new name
+    shared: list[SharedArray] = field(default_factory=list)
+    constants: dict[str, Any] = field(default_factory=dict)  # new name → the object it stands for
+
+    @property
+    def waits(self) -> bool:
+        return self.kernel.waits
+
+
+def where(function: Callable, line: int) -> str:
+    """Return `file.py, line 12` (or `In [3], line 12`) for a line of this function's source."""
+    filename = inspect.getsourcefile(function) or "<unknown>"
+    short = filename.rsplit("/", 1)[-1]
+    return f"{'this cell' if 'ipykernel' in filename or short.startswith('<') else short}, line {line}"
+
+
+def source_tree(function: Callable) -> tuple[ast.FunctionDef, str]:
+    """Return the function's syntax tree with the line numbers of its file, and the file's name.
+
+    Raises
+    ------
+    OSError
+        If Python cannot get at the source: typed into a bare prompt, or made by `exec`.
+    """
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except (OSError, TypeError) as problem:
+        raise OSError(
+            f"the source of {function.__name__}() is not available, so the stand-in cannot run it: "
+            "write it in a notebook cell or in a file"
+        ) from problem
+    try:
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except SyntaxError as problem:
+        raise OSError(f"the source of {function.__name__}() could not be read: {problem.msg}") from problem
+    definition = next((node for node in tree.body if isinstance(node, ast.FunctionDef)), None)
+    if definition is None:
+        definition = _from_lambda(tree, function)
+    ast.increment_lineno(tree, first - 1)
+    return definition, inspect.getsourcefile(function) or "<kernel>"
+
+
+def _from_lambda(tree: ast.Module, function: Callable) -> ast.FunctionDef:
+    """Return the one lambda of this source as a function definition."""
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
+    if len(found) != 1:
+        raise OSError("this kernel is a lambda, and its source is not plain enough to be found: use def")
+    node = found[0]
+    definition = ast.FunctionDef(
+        name="lambda_", args=node.args, body=[ast.Return(node.body)], decorator_list=[], returns=None
+    )
+    definition.type_params = []
+    ast.copy_location(definition, node)
+    return ast.fix_missing_locations(definition)
+
+
+class _Missing:
+    """What a name resolves to that is known only when the kernel runs."""
+
+
+MISSING = _Missing()
+
+
+class Scope:
+    """What the free names of a function stand for: its closure, its module, Python's own names."""
+
+    def __init__(self, function: Callable, tree: ast.FunctionDef) -> None:
+        self.local = {argument.arg for argument in ast.walk(tree.args) if isinstance(argument, ast.arg)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
+                self.local.add(node.id)
+        free = function.__code__.co_freevars
+        cells = function.__closure__ or ()
+        self.closure = {}
+        for name, cell in zip(free, cells, strict=True):
+            try:
+                self.closure[name] = cell.cell_contents
+            except ValueError:  # not assigned yet: found missing when it is used
+                continue
+        self.globals = function.__globals__
+
+    def resolve(self, node: ast.expr) -> Any:
+        """Return the object that a name or a dotted name stands for, or MISSING."""
+        if isinstance(node, ast.Name):
+            if node.id in self.local:
+                return MISSING
+            for space in (self.closure, self.globals, vars(builtins)):
+                if node.id in space:
+                    return space[node.id]
+            return MISSING
+        if isinstance(node, ast.Attribute):
+            owner = self.resolve(node.value)
+            # Only modules, classes and our namespaces: an array's attributes belong to the running kernel.
+            if isinstance(owner, types.ModuleType | type | names.Namespace):
+                return getattr(owner, node.attr, MISSING)
+        return MISSING
+
+
+class Rewriter(ast.NodeTransformer):
+    """Rewrites one function; what it finds on the way goes into the program."""
+
+    def __init__(self, builder: Builder, function: Callable, tree: ast.FunctionDef, is_kernel: bool) -> None:
+        self.builder, self.function, self.tree = builder, function, tree
+        self.is_kernel = is_kernel
+        self.scope = Scope(function, tree)
+        self.waits = False
+        self.target = ""  # what the statement being rewritten assigns to
+
+    def refuse(self, node: ast.AST, text: str) -> Exception:
+        return refusal(f"{self.function.__name__}(), {where(self.function, node.lineno)}: {text}")
+
+    def run(self) -> ast.FunctionDef:
+        body = self.tree.body
+        if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+            body = body[1:]  # the docstring
+        self.tree.body = [self.visit(statement) for statement in body] or [ast.Pass()]
+        self.tree.body = [statement for statement in self.tree.body if statement is not None]
+        self.tree.decorator_list, self.tree.returns = [], None
+        for argument in ast.walk(self.tree.args):
+            if isinstance(argument, ast.arg):
+                argument.annotation = None
+        return self.tree
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        refused = REFUSED_NODES.get(type(node))
+        if refused:
+            raise self.refuse(node, f"{refused} cannot be used in a kernel")
+        return super().generic_visit(node)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        self.target = ast.unparse(node.targets[0])
+        return self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        if node.value is None:
+            return ast.copy_location(ast.Pass(), node)
+        return self.visit(ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node))
+
+    def visit_Return(self, node: ast.Return) -> ast.AST:
+        if self.is_kernel and node.value is not None and ast.unparse(node.value) != "None":
+            raise self.refuse(
+                node, "a kernel cannot return a value (CUDA kernel must have void return type): write it into an array"
+            )
+        return self.generic_visit(node)
+
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        if isinstance(node.exc, ast.Call):  # its text is for the host: a string is no value of the kernel
+            return node
+        return self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return self.name_or_attribute(node) if isinstance(node.ctx, ast.Load) else node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        replaced = self.name_or_attribute(node)
+        return self.generic_visit(node) if replaced is node else replaced
+
+    def name_or_attribute(self, node: ast.Name | ast.Attribute) -> ast.AST:
+        value = self.scope.resolve(node)
+        if value is MISSING:
+            if isinstance(node, ast.Name) and node.id not in self.scope.local:
+                raise NameError(
+                    f"{self.function.__name__}(), {where(self.function, node.lineno)}: name {node.id!r} is not defined"
+                )
+            return node
+        if isinstance(value, names.DeviceName):
+            return self.device_value(node, value)
+        if isinstance(node, ast.Name) and getattr(builtins, node.id, None) is value:
+            return node
+        return ast.copy_location(self.frozen(node, value), node)
+
+    def frozen(self, node: ast.AST, value: Any) -> ast.expr:
+        """Return the expression for an object of the host that the kernel uses as a constant."""
+        if value is None or type(value) in (bool, int, float, complex):
+            return ast.Constant(value)
+        if isinstance(value, DeviceNDArray):
+            raise self.refuse(node, f"{ast.unparse(node)} is a device array of the host: pass it as an argument")
+        if self.builder.is_device_function(value):
+            raise self.refuse(node, f"{ast.unparse(node)} can only be called")
+        return ast.Name(self.builder.constant(ast.unparse(node), value), ast.Load())
+
+    def device_value(self, node: ast.AST, value: names.DeviceName) -> ast.expr:
+        """Return the expression for a device name that is not called."""
+        if value.name in POSITION:
+            text = f"{THREAD}[{POSITION[value.name]}]"
+        elif value.name == "laneid":
+            text = f"{THREAD}[{LINEAR}] % {WARP_SIZE}"
+        elif value.name == "warpsize":
+            text = str(WARP_SIZE)
+        else:
+            raise self.refuse(node, f"cuda.{value.name} can only be called")
+        return _expression(text, node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if any(isinstance(argument, ast.Starred) for argument in node.args):
+            raise self.refuse(node, "a starred argument cannot be used in a kernel")
+        callee = self.scope.resolve(node.func)
+        if isinstance(callee, names.DeviceName):
+            return self.device_call(node, callee.name)
+        if callee is MISSING:
+            if isinstance(node.func, ast.Attribute) and node.func.attr in ARRAY_METHODS:
+                raise self.refuse(node, f"the array method .{node.func.attr}() is not available in a kernel")
+            return self.generic_visit(node)
+        if getattr(callee, "__module__", "") == "numpy" or getattr(callee, "__name__", "") in ARRAY_FUNCTIONS:
+            module = getattr(callee, "__module__", "") or ""
+            if module.startswith("numpy") and callee.__name__ in ARRAY_FUNCTIONS:
+                raise self.refuse(
+                    node,
+                    f"use of unsupported NumPy function 'numpy.{callee.__name__}': a kernel cannot make or sweep "
+                    "arrays (cuda.local.array and cuda.shared.array make small ones)",
+                )
+        if callee is print:
+            return self.print_call(node)
+        if self.builder.is_device_function(callee):
+            function = self.builder.device_function(callee)
+            self.waits |= function.waits
+            node.args = [
+                *(_expression(hidden, node) for hidden in (THREAD, SHARED, STOP)),
+                *(self.visit(argument) for argument in node.args),
+            ]
+            for keyword in node.keywords:
+                keyword.value = self.visit(keyword.value)
+            node.func = ast.copy_location(ast.Name(function.name, ast.Load()), node.func)
+            return node
+        if isinstance(callee, types.FunctionType) and not self.builder.is_library(callee):
+            raise self.refuse(
+                node,
+                f"{callee.__name__}() is an ordinary Python function (Untyped global name {callee.__name__!r}): "
+                "decorate it with @cuda.jit(device=True)",
+            )
+        return self.generic_visit(node)
+
+    def print_call(self, node: ast.Call) -> ast.AST:
+        if node.keywords:
+            raise self.refuse(node, "print in a kernel takes no keyword arguments")
+        node.args = [
+            argument if isinstance(argument, ast.Constant) else self.visit(argument) for argument in node.args
+        ]
+        return node
+
+    def device_call(self, node: ast.Call, name: str) -> ast.AST:
+        """Return what stands in the place of `cuda.<name>(…)`."""
+        if name in ("shared.array", "local.array", "const.array_like"):
+            return ast.copy_location(self.array(node, name), node)
+        if name in BLOCK_SYNCS + WARP_SYNCS:
+            return self.sync(node, name)
+        arguments = [self.visit(argument) for argument in node.args]
+        if node.keywords:
+            raise self.refuse(node, f"cuda.{name}() takes its arguments by position")
+        if name in ("grid", "gridsize"):
+            return self.grid(node, name)
+        if name.startswith("threadfence") or name == "nanosleep":
+            return ast.copy_location(ast.Constant(None), node)
+        if name == "selp" and len(arguments) == 3:
+            return ast.copy_location(ast.IfExp(arguments[0], arguments[1], arguments[2]), node)
+        if name == "activemask":
+            return _expression("0xffffffff", node)
+        if name == "lanemask_lt":
+            return _expression(f"(1 << ({THREAD}[{LINEAR}] % {WARP_SIZE})) - 1", node)
+        helper = PREFIX + name.replace(".", "_").rstrip("_")
+        return ast.copy_location(ast.Call(ast.Name(helper, ast.Load()), arguments, []), node)
+
+    def grid(self, node: ast.Call, name: str) -> ast.expr:
+        dimensions = self.static(node.args[0]) if len(node.args) == 1 else None
+        if dimensions not in (1, 2, 3):
+            raise self.refuse(node, f"cuda.{name}() takes the number of dimensions as a literal: 1, 2 or 3")
+        if name == "grid":
+            each = [f"({THREAD}[{3 + k}] * {THREAD}[{6 + k}] + {THREAD}[{k}])" for k in range(dimensions)]
+        else:
+            each = [f"({THREAD}[{6 + k}] * {THREAD}[{9 + k}])" for k in range(dimensions)]
+        return _expression(each[0] if dimensions == 1 else f"({', '.join(each)})", node)
+
+    def sync(self, node: ast.Call, name: str) -> ast.expr:
+        """Return `SYNC(name, line, mask, value, …)`: a place where threads wait for each other."""
+        self.waits = True
+        if node.keywords:
+            raise self.refuse(node, f"cuda.{name}() takes its arguments by position")
+        takes = {"syncthreads": 0, "syncwarp": (0, 1), "shfl_sync": 3, "shfl_up_sync": 3, "shfl_down_sync": 3}
+        takes |= {"shfl_xor_sync": 3, **dict.fromkeys(BLOCK_SYNCS[1:], 1)}
+        wanted = takes.get(name, 2)
+        if len(node.args) not in (wanted if isinstance(wanted, tuple) else (wanted,)):
+            raise self.refuse(node, f"cuda.{name}() takes {wanted} arguments, {len(node.args)} were given")
+        arguments = [self.visit(argument) for argument in node.args]
+        if name in ("syncthreads", "syncwarp"):
+            arguments = []
+        elif name in BLOCK_SYNCS:
+            if isinstance(node.args[0], ast.Compare | ast.BoolOp):
+                raise self.refuse(
+                    node, f"cuda.{name}() takes an integer and was given a boolean: write int(condition)"
+                )
+            arguments = [_expression("0", node), *arguments]
+        call = ast.Call(
+            ast.Name(SYNC, ast.Load()), [ast.Constant(name), ast.Constant(node.lineno), *arguments], []
+        )
+        return ast.fix_missing_locations(ast.copy_location(call, node))
+
+    def static(self, node: ast.expr) -> Any:
+        """Return the value of a literal or of a name that stands for a constant, or MISSING."""
+        if isinstance(node, ast.Constant):
+            return node.value
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            inner = self.static(node.operand)
+            return MISSING if inner is MISSING else -inner
+        if isinstance(node, ast.Tuple):
+            each = tuple(self.static(element) for element in node.elts)
+            return MISSING if any(element is MISSING for element in each) else each
+        if isinstance(node, ast.Name | ast.Attribute):
+            return self.scope.resolve(node)
+        return MISSING
+
+    def array(self, node: ast.Call, name: str) -> ast.expr:
+        """Return the expression for an array that a kernel makes."""
+        given = dict(zip(("shape", "dtype") if name != "const.array_like" else ("ary",), node.args, strict=False))
+        given |= {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
+        if name == "const.array_like":
+            value = self.static(given["ary"]) if "ary" in given else MISSING
+            if not isinstance(value, np.ndarray):
+                raise self.refuse(node, "cuda.const.array_like() takes a NumPy array that is global to the kernel")
+            return ast.Name(self.builder.constant("const", np.ascontiguousarray(value)), ast.Load())
+        if set(given) - {"alignment"} != {"shape", "dtype"}:
+            raise self.refuse(node, f"cuda.{name}() takes a shape and a dtype")
+        shape, dtype = self.static(given["shape"]), self.static(given["dtype"])
+        shape = shape if isinstance(shape, tuple) else (shape,)
+        if not all(isinstance(size, int | np.integer) and not isinstance(size, bool) for size in shape):
+            raise self.refuse(
+                node,
+                f"the shape of cuda.{name}() must be a literal or a constant of the module, "
+                f"and {ast.unparse(given['shape'])} is not",
+            )
+        if any(size < 0 for size in shape):
+            raise self.refuse(node, f"the shape of cuda.{name}() is {shape}: sizes cannot be negative")
+        try:
+            dtype = as_dtype(dtype)
+        except Exception:
+            raise self.refuse(node, f"{ast.unparse(given['dtype'])} is not a dtype") from None
+        shape = tuple(int(size) for size in shape)
+        if name == "local.array":
+            constant = self.builder.constant("dtype", dtype)
+            return _expression(f"{PREFIX}local({shape!r}, {constant})", node)
+        dynamic = shape == (0,)
+        slot = self.builder.shared_array(self.target, None if dynamic else shape, dtype, node.lineno)
+        return _expression(f"{SHARED}[{slot}]", node)
+
+
+def _expression(text: str, node: ast.AST) -> ast.expr:
+    """Return the parsed expression, standing at the place of `node`."""
+    parsed = ast.parse(text, mode="eval").body
+    for child in ast.walk(parsed):
+        ast.copy_location(child, node)
+    return parsed
+
+
+class Builder:
+    """Collects a kernel and everything that it reaches into a program."""
+
+    def __init__(self, is_device_function: Callable[[Any], bool]) -> None:
+        self.is_device_function = is_device_function
+        self.functions: dict[int, Function] = {}
+        self.shared: list[SharedArray] = []
+        self.constants: dict[str, Any] = {}
+        self.open: list[Any] = []
+
+    @staticmethod
+    def is_library(function: types.FunctionType) -> bool:
+        """Tell whether an ordinary function belongs to a library that Numba knows."""
+        return (function.__module__ or "").split(".")[0] in ("math", "cmath", "operator", "numpy", "numba", "builtins")
+
+    def constant(self, hint: str, value: Any) -> str:
+        """Return the name under which the program knows this object."""
+        for name, known in self.constants.items():
+            if known is value:
+                return name
+        word = "".join(character if character.isalnum() else "_" for character in hint)
+        name = f"{PREFIX}c{len(self.constants)}_{word}"
+        self.constants[name] = value
+        return name
+
+    def shared_array(self, name: str, shape: tuple[int, ...] | None, dtype: np.dtype, line: int) -> int:
+        self.shared.append(SharedArray(name, shape, dtype, line))
+        return len(self.shared) - 1
+
+    def device_function(self, callee: Any) -> Function:
+        """Return the rewritten form of a device function, rewriting it on the first use."""
+        original = getattr(callee, "py_func", callee)
+        if original in self.open:
+            raise refusal(f"{original.__name__}() calls itself: the stand-in runs no recursion")
+        if id(original) not in self.functions:
+            function = self.rewrite(original, is_kernel=False)
+            function.name = function.tree.name = f"{PREFIX}f{len(self.functions)}_{original.__name__}"
+            self.functions[id(original)] = function
+        return self.functions[id(original)]
+
+    def rewrite(self, original: Callable, is_kernel: bool) -> Function:
+        tree, filename = source_tree(original)
+        self.open.append(original)
+        rewriter = Rewriter(self, original, tree, is_kernel)
+        tree = rewriter.run()
+        self.open.pop()
+        arguments = tree.args
+        if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
+            raise refusal(f"{original.__name__}(): a kernel takes plain arguments, without * and **")
+        parameters = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+        hidden = [ast.arg(name) for name in (THREAD, SHARED, STOP)]
+        tree.args.args = [*hidden, *arguments.posonlyargs, *arguments.args]
+        tree.args.posonlyargs = []
+        ast.fix_missing_locations(tree)
+        return Function(original.__name__, original, tree, parameters, filename, rewriter.waits)
+
+
+def program(function: Callable, is_device_function: Callable[[Any], bool]) -> Program:
+    """Rewrite a kernel and the device functions that it calls.
+
+    Parameters
+    ----------
+    function
+        The learner's function.
+    is_device_function
+        Tells whether an object that the kernel calls is one of the stand-in's own functions.
+
+    Raises
+    ------
+    OSError
+        If the source is not available.
+    NameError
+        If the kernel uses a name that nothing defines.
+    TypeError
+        (Numba's TypingError where Numba is there.) If the kernel uses what no kernel can.
+    """
+    builder = Builder(is_device_function)
+    kernel = builder.rewrite(function, is_kernel=True)
+    functions = {each.name: each for each in builder.functions.values()}
+    return Program(kernel, functions, builder.shared, builder.constants)
+
+
+def syncs(tree: ast.AST) -> Iterator[ast.Call]:
+    """Yield the calls of `SYNC` below this node."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == SYNC:
+            yield node
+
+
+def source_line(function: Callable, line: int) -> str:
+    """Return one line of a function's file, stripped."""
+    return linecache.getline(inspect.getsourcefile(function) or "", line).strip()
+
+
+# Modules whose functions a kernel may use, for the namespace that rewritten code runs in.
+MODULES = {"math": math, "operator": operator, "np": np}
