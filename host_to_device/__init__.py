@@ -5,7 +5,8 @@
 """
 
 from host_to_device.exploring import explore_grid
-from host_to_device.machine import SetUpError, size, start
+from host_to_device.machine import SetUpError, size, start, stop
+from host_to_device.standins.numba_cuda.launching import stand_in
 
-__all__ = ["SetUpError", "explore_grid", "size", "start"]
+__all__ = ["SetUpError", "explore_grid", "size", "stand_in", "start", "stop"]
 __version__ = "0.1.0"

@@ -11,6 +11,8 @@ import sys
 from dataclasses import dataclass
 from importlib import metadata
 
+from host_to_device import standins
+
 # Asked in a child process: initialising CUDA in this one would break every later fork of it.
 PROBE = """
 import ctypes, json, sys
@@ -153,24 +155,26 @@ def gpu_line(machine: Machine) -> str:
 
 def stand_in_line(problem: str) -> str:
     """Return the banner of a stand-in run."""
+    numba = version_of("numba")
+    how = f"compiled for the CPU by Numba {numba}" if numba != "?" else "as plain Python"
     return (
-        f"host_to_device: no GPU in use{f' ({problem})' if problem else ''}. Kernels run on Numba's simulator "
-        f"(Numba {version_of('numba')}), a stand-in on the CPU: its results are real, its times are not a GPU's."
+        f"host_to_device: no GPU in use{f' ({problem})' if problem else ''}. A stand-in runs the kernels, {how}: "
+        "its results are real, its times are not a GPU's."
     )
 
 
 def start() -> None:
     """Find what runs here, prepare it, and print one line that says what it is.
 
-    Call it in the first cell, before `numba` is imported. With a GPU it changes nothing. Without one, or
-    with `H2D_MACHINE=stand-in` in the environment, `numba.cuda` becomes Numba's own simulator. Calling it
-    again is harmless.
+    Call it in the first cell, before `numba.cuda` is imported. With a GPU it changes nothing. Without one, or
+    with `H2D_MACHINE=stand-in` in the environment, `numba.cuda` becomes the course's stand-in. Calling it
+    again is harmless, and `stop()` undoes it.
 
     Raises
     ------
     SetUpError
         If there is a GPU but not the packages that drive it (the message is the command that installs them),
-        if `H2D_MACHINE=gpu` and there is no GPU, or if `numba` was imported too early to choose a stand-in.
+        if `H2D_MACHINE=gpu` and there is no GPU, or if the notebook imported `numba.cuda` before this.
     """
     global chosen
     choice = os.environ.get("H2D_MACHINE", "")
@@ -189,7 +193,12 @@ def start() -> None:
         return
     if choice == "gpu":
         raise SetUpError(machine.problem or "H2D_MACHINE is 'gpu', but this machine has no NVIDIA driver")
-    use_simulator()
+    too_early = standins.redirect()
+    if too_early:
+        raise SetUpError(
+            f"numba.cuda was imported before h2d.start(), and {', '.join(too_early)} would stay without a GPU: "
+            "restart the kernel and run this cell first"
+        )
     chosen = "stand-in"
     print(stand_in_line(machine.problem))
 
@@ -212,14 +221,12 @@ def size(*, stand_in: int, gpu: int) -> int:
     return gpu if chosen == "gpu" else stand_in
 
 
-def use_simulator() -> None:
-    """Choose Numba's simulator, which is possible only before Numba is imported."""
-    if "numba" in sys.modules:
-        from numba.core import config
+def stop() -> None:
+    """Undo `start()`: from now on `import numba.cuda` finds what it would have found without it.
 
-        if not config.ENABLE_CUDASIM:
-            raise SetUpError(
-                "numba was imported before h2d.start(), too late to choose its simulator: "
-                "restart the kernel and run this cell first"
-            )
-    os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
+    Names that a notebook has already imported stay what they are. It is harmless where `start()` has not run
+    or has found a GPU.
+    """
+    global chosen
+    standins.restore()
+    chosen = None

@@ -1,5 +1,6 @@
 """Exercises: made from their solutions, stopped where the student starts, and not to be fooled."""
 
+import linecache
 import subprocess
 import sys
 from pathlib import Path
@@ -58,8 +59,10 @@ def run(path: Path, replaced: dict[str, str] | None = None, check: str | None = 
         if cell.cell_type != "code" or (check and is_check(cell) and cell.id != check):
             continue
         source = TransformerManager().transform_cell((replaced or {}).get(cell.id, cell.source))
+        file = f"<{cell.id}>"
+        linecache.cache[file] = len(source), None, source.splitlines(True), file  # as IPython does for its cells
         try:
-            exec(compile(source, cell.id, "exec"), names)
+            exec(compile(source, file, "exec"), names)
         except Exception as error:
             raised[cell.id] = f"{type(error).__name__}: {error}"
     return raised

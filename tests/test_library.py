@@ -15,7 +15,7 @@ def test_public_names_are_documented_with_arguments_and_errors():
         if inspect.isfunction(thing):
             if inspect.signature(thing).parameters:
                 assert "Parameters" in doc, name
-            assert "Raises" in doc, name
+                assert "Raises" in doc, name
 
 
 def test_no_public_function_shares_its_name_with_a_module():

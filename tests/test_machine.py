@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 import textwrap
 
 import pytest
@@ -15,9 +16,11 @@ ONE_GPU = Machine((T4,), "580.65.06", (13, 0))
 
 
 def run(code: str, **environment: str) -> subprocess.CompletedProcess:
-    """Run code in a fresh Python, where numba has not been imported."""
+    """Run code in a fresh Python, where numba has not been imported; from a file, so that kernels have a source."""
+    with tempfile.NamedTemporaryFile("w", suffix=".py", delete=False) as script:
+        script.write(textwrap.dedent(code))
     return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)],
+        [sys.executable, "-W", "ignore", script.name],
         capture_output=True,
         text=True,
         env={**os.environ, **environment},
@@ -61,15 +64,33 @@ def test_stand_in_runs_a_kernel_and_says_what_it_is_in_one_line():
     assert values == "[0.0, 1.0, 2.0, 3.0, 4.0] 1"
 
 
-def test_numba_imported_too_early_is_named():
+def test_numba_cuda_imported_too_early_is_named():
     done = run("""
         from numba import cuda
         import host_to_device as h2d
         h2d.start()
     """)
     assert done.returncode != 0
-    assert "numba was imported before h2d.start()" in done.stderr.splitlines()[-1]
-    assert "restart the kernel" in done.stderr.splitlines()[-1]
+    last = done.stderr.splitlines()[-1]
+    assert "numba.cuda was imported before h2d.start(), and cuda would stay" in last
+    assert "restart the kernel" in last
+
+
+def test_numba_alone_may_be_imported_before():
+    done = run("""
+        import numba
+        from numba import njit, prange
+        import host_to_device as h2d
+        h2d.start()
+        from numba import cuda
+        assert cuda is numba.cuda and "stand-in" in cuda.implementation
+        assert njit(lambda x: x + 1)(1) == 2
+        h2d.stop()
+        from numba import cuda
+        assert cuda.implementation != "host_to_device stand-in"
+        h2d.stop()
+    """)
+    assert done.returncode == 0, done.stderr
 
 
 def test_gpu_line_names_gpu_memory_driver_and_versions(on, capsys):
@@ -111,7 +132,7 @@ def test_gpu_without_its_packages_gets_the_command_not_a_stand_in(on, cuda, inst
 
 def test_stand_in_on_a_gpu_machine_is_used_when_asked_for(on, monkeypatch, capsys):
     on(ONE_GPU, choice="stand-in")
-    monkeypatch.setattr(machine, "use_simulator", lambda: None)
+    monkeypatch.setattr(machine.standins, "redirect", list)
     machine.start()
     assert "no GPU in use" in capsys.readouterr().out
 
@@ -130,7 +151,7 @@ def test_unknown_choice_is_refused(on):
 
 def test_a_driver_that_finds_no_device_is_quoted(on, monkeypatch, capsys):
     on(Machine(problem="CUDA's driver says: no CUDA-capable device is detected"))
-    monkeypatch.setattr(machine, "use_simulator", lambda: None)
+    monkeypatch.setattr(machine.standins, "redirect", list)
     machine.start()
     assert "no CUDA-capable device is detected" in capsys.readouterr().out
 

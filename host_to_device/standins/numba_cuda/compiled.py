@@ -6,6 +6,8 @@ by zero, and integers that wrap.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
@@ -13,7 +15,7 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic, overload
 
 from host_to_device.standins.numba_cuda import helpers
-from host_to_device.standins.numba_cuda.errors import KernelStopped
+from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStopped
 
 OPTIONS = {"error_model": "numpy", "boundscheck": True, "nogil": True}
 
@@ -79,6 +81,47 @@ def _fma(typingctx, a, b, c):
         return builder.fma(*arguments)
 
     return kind(kind, kind, kind), codegen
+
+
+@intrinsic
+def _remainder_of_division(typingctx, x, y):
+    """Return x - n * y for the whole number n that rounds x / y towards zero: C's fmod."""
+    kind = types.float32 if x == y == types.float32 else types.float64
+
+    def codegen(context, builder, signature, arguments):
+        return builder.frem(*arguments)
+
+    return kind(kind, kind), codegen
+
+
+# Functions of `math` that Numba has for CUDA and not for the CPU.
+
+
+@overload(math.fmod)
+def _fmod(x, y):
+    return lambda x, y: _remainder_of_division(x, y)
+
+
+@overload(math.modf)
+def _modf(x):
+    zero = np.float32(0) if x == types.float32 else np.float64(0)
+
+    def modf(x):
+        whole = np.trunc(x)
+        return math.copysign(zero if math.isinf(x) else x - whole, x), whole
+
+    return modf
+
+
+@overload(math.remainder)
+def _remainder(x, y):
+    def remainder(x, y):
+        rest, half = _remainder_of_division(abs(x), abs(y)), abs(y) / 2
+        if rest > half or (rest == half and _remainder_of_division(abs(x) - rest, 2 * abs(y)) != 0):
+            rest -= abs(y)
+        return -rest if x < 0 else rest
+
+    return remainder
 
 
 @intrinsic
@@ -187,8 +230,28 @@ def syncthreads_or(values, alive):
     return np.int32(0)
 
 
+@njit(**OPTIONS)
+def agreement(values, alive):
+    """Return the value that all threads brought.
+
+    Raises
+    ------
+    Disagreement
+        If they did not all bring the same one.
+    """
+    first = values[0]
+    found = False
+    for k in range(len(values)):
+        if alive[k]:
+            if not found:
+                first, found = values[k], True
+            elif values[k] != first:
+                raise Disagreement()
+    return first
+
+
 ATOMICS = {name: _atomic(name) for name in ATOMIC_TYPES}
 TAKERS = {taker.__name__: njit(**OPTIONS)(taker) for taker in helpers.TAKERS}
 globals().update(ATOMICS, **TAKERS)
 
-__all__ = ["OPTIONS", "KernelStopped", "stopped"]
+__all__ = ["OPTIONS", "Disagreement", "KernelStopped", "stopped"]

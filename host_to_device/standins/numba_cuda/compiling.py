@@ -52,7 +52,11 @@ NAMES = (
     *(f"{PREFIX}{name}" for name in compiled.TAKERS),
     *(f"{PREFIX}{name}" for name in ("popc", "brev", "clz", "ffs", "fma", "cbrt")),
     *(f"{PREFIX}syncthreads_{name}" for name in ("count", "and", "or")),
+    f"{PREFIX}agreement",
 )
+
+
+_AGREEMENT = f"= {PREFIX}agreement("
 
 
 class NotCompilable(Exception):
@@ -113,7 +117,10 @@ def _short(iterated: ast.expr) -> bool:
 
 def _function_text(tree: ast.FunctionDef, caching: bool) -> str:
     tree = _LoopChecks().visit(ast.parse(ast.unparse(tree)).body[0])
-    return f"@njit({OPTIONS}, cache={caching})\n{ast.unparse(tree)}\n"
+    text = ast.unparse(tree)
+    # Without Numba's runtime nothing in a kernel can allocate, as on a GPU; local arrays are the exception.
+    runtime = "" if re.search(rf"\b{PREFIX}(local|fresh)", text) else ", _nrt=False"
+    return f"@njit({OPTIONS}{runtime}, cache={caching})\n{text}\n"
 
 
 LAUNCH = f"""\
@@ -157,8 +164,8 @@ PLAIN_BLOCK = f"""\
 class Module:
     """The text of a kernel's module, the objects it needs, and what comes of compiling it."""
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
+    def __init__(self, program: Program, shared: list[rewriting.SharedArray]) -> None:
+        self.program, self.shared = program, shared
         self.objects: dict[str, Any] = {}
         lines = [HEADER]
         for name, value in program.constants.items():
@@ -171,7 +178,7 @@ class Module:
         lines += [
             f"{name} = {PREFIX}compiled.{name.removeprefix(PREFIX)}"
             for name in NAMES
-            if re.search(rf"\b{name}\b", everything) or (program.waits and ("take_" in name or "syncthreads" in name))
+            if re.search(rf"\b{name}\b", everything) or (program.waits and re.search("take_|syncthreads|agreement", name))
         ]
         self.head = "\n".join(lines) + "\n\n"
         self.caching = not self.objects and not program.kernel.filename.startswith("<")
@@ -201,6 +208,12 @@ class Module:
         except regions.CannotCut as problem:
             raise NotCompilable(str(problem)) from None
         own = self.types(cut, arguments)
+        for name, kind in cut.exchanged.items():
+            dtype = own[name]
+            if kind in rewriting.BLOCK_SYNCS and dtype.kind not in "iu":
+                raise errors.TypingError(f"cuda.{kind}() takes an integer and is not defined for {dtype}")
+            if kind.startswith("shfl") and (dtype.itemsize not in (4, 8) or dtype.kind not in "iuf"):
+                raise errors.TypingError(f"cuda.{kind}() takes 32 or 64 bits and is not defined for {dtype}")
         functions, takes = [], []
         for number in range(len(cut.regions)):
             trees, taken = regions.region_functions(cut, number, self.program.kernel.parameters)
@@ -212,7 +225,8 @@ class Module:
                 shape, dtype = (ast.unparse(each) for each in cut.local_arrays[name].args)
                 memory.append(f"{PREFIX}p_{name} = np.empty(({PREFIX}n,) + {shape}, {dtype})")
             else:
-                memory.append(f"{PREFIX}p_{name} = np.empty({PREFIX}n, np.dtype({own[name].str!r}))")
+                dtype = cut.known.get(name) or own[name].str
+                memory.append(f"{PREFIX}p_{name} = np.empty({PREFIX}n, np.dtype({dtype!r}))")
         for name, kind in cut.exchanged.items():
             if kind not in rewriting.BLOCK_SYNCS:
                 tag = name.removeprefix(f"{PREFIX}v")
@@ -230,7 +244,7 @@ class Module:
 
     def types(self, cut: regions.Cut, arguments: tuple[types.Type, ...]) -> dict[str, np.dtype]:
         """Return the dtype of every variable that threads remember, by Numba's own inference."""
-        wanted = [name for name in cut.remembered if name not in cut.local_arrays]
+        wanted = [name for name in cut.remembered if name not in cut.local_arrays and name not in cut.known]
         if not wanted:
             return {}
         found = infer(self, cut, arguments)
@@ -312,8 +326,6 @@ def infer(module: Module, cut: regions.Cut, arguments: tuple[types.Type, ...]) -
     """Return the types that Numba infers for the kernel's variables, by name."""
     cutter = regions.Cutter(module.program)
     body = [_WithoutWaiting().visit(each) for each in cutter.body]
-    for mask in (name for name in cut.remembered if name.startswith(f"{PREFIX}if")):
-        body.insert(0, ast.parse(f"{mask} = True").body[0])
     tree = ast.FunctionDef(
         name="typed", args=module.program.kernel.tree.args, body=body, decorator_list=[], returns=None
     )
@@ -322,7 +334,7 @@ def infer(module: Module, cut: regions.Cut, arguments: tuple[types.Type, ...]) -
     exec(module.head + module.functions(False), space)
     text = ast.unparse(ast.fix_missing_locations(tree))
     exec(compile(text, module.program.kernel.filename + " (types)", "exec"), space)
-    shared = types.Tuple([_shared_type(each) for each in module.program.shared])
+    shared = types.Tuple([shared_type(each) for each in module.shared])
     signature = (types.UniTuple(types.int32, LINEAR + 1), shared, types.Array(types.int64, 1, "C"), *arguments)
     try:
         _infer(space["typed"], signature)
@@ -346,7 +358,7 @@ def _infer(function: Callable, signature: tuple[types.Type, ...]) -> None:
     pipeline.compile_extra(function)
 
 
-def _shared_type(array: rewriting.SharedArray) -> types.Array:
+def shared_type(array: rewriting.SharedArray) -> types.Array:
     dimensions = 1 if array.shape is None else len(array.shape)
     return types.Array(numpy_support.from_dtype(array.dtype), dimensions, "C")
 
@@ -376,8 +388,8 @@ def _version() -> str:
     return digest.hexdigest()
 
 
-def load(module: Module, arguments: tuple[types.Type, ...]) -> Callable:
-    """Return the launch function of a kernel for these argument types.
+def load(module: Module, arguments: tuple[types.Type, ...]) -> tuple[Callable, bool]:
+    """Return the launch function of a kernel for these argument types, and whether its threads must agree.
 
     Raises
     ------
@@ -391,11 +403,11 @@ def load(module: Module, arguments: tuple[types.Type, ...]) -> Callable:
         text = module.text(arguments)
         name = f"<stand-in for {module.program.kernel.name}>"
         exec(compile(text, name, "exec"), space)
-        return space["launch"]
+        return space["launch"], _AGREEMENT in text
     key = "".join(
         [_version(), module.head, ast.dump(module.program.kernel.tree)]
         + [ast.dump(each.tree) for each in module.program.functions.values()]
-        + [repr(module.program.shared)]
+        + [repr(module.shared)]
         + ([str(arguments)] if module.program.waits else [])
     )
     name = f"{module.program.kernel.name}_{hashlib.sha256(key.encode()).hexdigest()[:20]}"
@@ -405,10 +417,12 @@ def load(module: Module, arguments: tuple[types.Type, ...]) -> Callable:
         with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".part", delete=False, encoding="utf-8") as part:
             part.write(text)
         os.replace(part.name, path)
-    spec = importlib.util.spec_from_file_location(f"host_to_device_kernels.{name}", path)
+    full_name = f"host_to_device_kernel_{name}"
+    spec = importlib.util.spec_from_file_location(full_name, path)
     loaded = importlib.util.module_from_spec(spec)
+    sys.modules[full_name] = loaded  # Numba's cache finds a function's module by name
     spec.loader.exec_module(loaded)
-    return loaded.launch
+    return loaded.launch, _AGREEMENT in path.read_text(encoding="utf-8")
 
 
 def explain(problem: errors.NumbaError, program: Program) -> errors.NumbaError:

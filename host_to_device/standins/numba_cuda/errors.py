@@ -7,8 +7,8 @@ class KernelStopped(RuntimeError):
     """A launch was stopped: its time was up, or it was interrupted."""
 
 
-class LaunchError(RuntimeError):
-    """A launch that no CUDA device would accept."""
+class Disagreement(RuntimeError):
+    """The threads of a block do not agree on whether they wait for each other."""
 
 
 def refusal(text: str) -> Exception:

@@ -31,6 +31,7 @@ from host_to_device.standins.numba_cuda.rewriting import (
     SYNC,
     WARP_SIZE,
     Program,
+    SharedArray,
     where,
 )
 
@@ -151,8 +152,8 @@ class Interpreter:
         The rewritten kernel.
     grid, block
         Sizes of the grid and of a block, three numbers each.
-    dynamic
-        Bytes of dynamic shared memory.
+    shared
+        The shared arrays of a block.
     order
         Numbers of a block's threads in the order in which they take their turns.
     seconds
@@ -164,21 +165,19 @@ class Interpreter:
         program: Program,
         grid: tuple[int, int, int],
         block: tuple[int, int, int],
-        dynamic: int = 0,
+        shared: tuple[np.ndarray, ...] = (),
         order: Iterable[int] | None = None,
         seconds: float = math.inf,
         function: Callable | None = None,
     ) -> None:
-        self.program, self.grid, self.block, self.dynamic = program, grid, block, dynamic
+        self.program, self.grid, self.block = program, grid, block
+        self.shared = tuple(as_seen(each) for each in shared)
         self.function = function or interpreted(program)
         self.threads = block[0] * block[1] * block[2]
         self.order = list(range(self.threads)) if order is None else [int(k) for k in order]
         self.ends = time.monotonic() + seconds
         self.seconds = seconds
         self.at = (0, 0)  # block and thread whose turn it is, for messages
-
-    def shared_arrays(self) -> tuple[np.ndarray, ...]:
-        return tuple(as_seen(each) for each in shared_arrays(self.program, self.dynamic))
 
     def position(self, block: int, thread: int) -> tuple[int, ...]:
         (gx, gy, _), (bx, by, _) = self.grid, self.block
@@ -188,7 +187,7 @@ class Interpreter:
 
     def run(self, blocks: Iterable[int], arguments: tuple) -> None:
         """Run these blocks, one after another."""
-        shared = self.shared_arrays()
+        shared = self.shared
         with np.errstate(all="ignore"):
             for block in blocks:
                 if self.program.waits:
@@ -314,14 +313,14 @@ class _Brought:
         return self.values.get(int(thread), self.own)
 
 
-def shared_arrays(program: Program, dynamic: int) -> tuple[np.ndarray, ...]:
+def shared_arrays(arrays: list[SharedArray], dynamic: int) -> tuple[np.ndarray, ...]:
     """Return the shared arrays of a block. All dynamic ones lie over the same bytes, as on a GPU."""
     memory = np.zeros(dynamic, np.uint8)
     return tuple(
         memory[: dynamic // each.dtype.itemsize * each.dtype.itemsize].view(each.dtype)
         if each.shape is None
         else np.zeros(each.shape, each.dtype)
-        for each in program.shared
+        for each in arrays
     )
 
 

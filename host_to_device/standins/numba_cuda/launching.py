@@ -16,7 +16,7 @@ import numpy as np
 
 from host_to_device.standins.numba_cuda import memory, random, rewriting
 from host_to_device.standins.numba_cuda.devices import CudaAPIError
-from host_to_device.standins.numba_cuda.errors import KernelStopped
+from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStopped
 from host_to_device.standins.numba_cuda.interpreting import Interpreter, as_seen, fault_line, interpreted, shared_arrays
 from host_to_device.standins.numba_cuda.streams import check_stream
 
@@ -47,6 +47,14 @@ class Settings:
 
 
 settings = Settings()
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A compiled launch function, and whether it may find that the threads of a block disagree."""
+
+    function: Callable
+    agree: bool
 
 
 @contextlib.contextmanager
@@ -99,7 +107,11 @@ class CUDADispatcher:
         functools.update_wrapper(self, py_func)
         self.py_func, self.device, self.options = py_func, device, options
         self.given_signatures = signatures
-        self.launchers: dict[Any, Callable | None] = {}
+        if signatures and not device:
+            from host_to_device.standins.numba_cuda.signatures import check_void
+
+            check_void(py_func.__name__, signatures)
+        self.launchers: dict[Any, Compiled | None] = {}
         self._program: rewriting.Program | None = None
         self._interpreted: Callable | None = None
 
@@ -167,7 +179,9 @@ def dimensions(value: Any, name: str, limits: tuple[int, int, int]) -> tuple[int
 
     The first two errors are Numba's (`normalize_kernel_dimensions`), the last CUDA's.
     """
-    parts = tuple(value) if isinstance(value, tuple | list | np.ndarray) else (value,)
+    if isinstance(value, list | np.ndarray | dict | set):
+        raise TypeError(f"{name} must be an integer or a tuple of integers, got {value!r}")
+    parts = value if isinstance(value, tuple) else (value,)
     if not 1 <= len(parts) <= 3:
         raise ValueError(f"{name} must be a sequence of 1, 2 or 3 integers, got {value!r}")
     for part in parts:
@@ -208,18 +222,21 @@ class Launch:
                 f"{kernel.__name__}() takes {wanted} argument{'s' * (wanted != 1)} "
                 f"({', '.join(program.kernel.parameters)}), {len(arguments)} were given"
             )
-        static = sum(math.prod(each.shape) * each.dtype.itemsize for each in program.shared if each.shape)
-        if static + self.shared > MAX_SHARED:
-            raise CudaAPIError(
-                INVALID_VALUE,
-                f"{LAUNCH_FAILED}: {static + self.shared:,} bytes of shared memory a block; {MAX_SHARED:,} are there",
-            )
         afterwards: list[Callable[[], None]] = []
         values = tuple(
             self.argument(name, value, afterwards)
             for name, value in zip(program.kernel.parameters, arguments, strict=True)
         )
         values = self.converted(values)
+        self.arrays = rewriting.of_types(
+            program.shared, program.kernel.parameters, [getattr(value, "dtype", None) for value in values]
+        )
+        static = sum(math.prod(each.shape) * each.dtype.itemsize for each in self.arrays if each.shape)
+        if static + self.shared > MAX_SHARED:
+            raise CudaAPIError(
+                INVALID_VALUE,
+                f"{LAUNCH_FAILED}: {static + self.shared:,} bytes of shared memory a block; {MAX_SHARED:,} are there",
+            )
         self.run(values)
         for copy_back in afterwards:
             copy_back()
@@ -268,9 +285,21 @@ class Launch:
         if launcher is None:
             self.interpret(values, order, block_order, now.seconds)
         else:
-            self.run_compiled(launcher, values, order, block_order, now.seconds)
+            before = [value.copy() if isinstance(value, np.ndarray) else None for value in values if launcher.agree]
+            try:
+                self.run_compiled(launcher.function, values, order, block_order, now.seconds)
+            except Disagreement:
+                for value, old in zip(values, before, strict=True):
+                    if old is not None:
+                        value[...] = old
+                warnings.warn(
+                    f"{self.kernel.__name__}(): some threads of a block wait at a barrier that others pass by; "
+                    "on a GPU the result is undefined",
+                    stacklevel=3,
+                )
+                self.interpret(values, order, block_order, now.seconds)
 
-    def launcher(self, values: tuple) -> Callable | None:
+    def launcher(self, values: tuple) -> Compiled | None:
         """Return the compiled launch function for these arguments, or None if the interpreter has to do."""
         from numba import typeof
         from numba.core import errors
@@ -281,10 +310,10 @@ class Launch:
         types = tuple(typeof(value) for value in values)
         if types in kernel.launchers:
             return kernel.launchers[types]
-        module = compiling.Module(kernel.program)
+        module = compiling.Module(kernel.program, self.arrays)
         try:
-            launcher = compiling.load(module, types)
-            shared = compiling.types.Tuple([compiling._shared_type(each) for each in kernel.program.shared])
+            launcher, agree = compiling.load(module, types)
+            shared = compiling.types.Tuple([compiling.shared_type(each) for each in self.arrays])
             sizes = compiling.types.UniTuple(compiling.types.int64, 3)
             numbers = compiling.types.Array(compiling.types.int64, 1, "C")
             whole = compiling.types.int64
@@ -293,17 +322,18 @@ class Launch:
             warnings.warn(
                 f"{kernel.__name__}() runs interpreted, which is slow, because {reason}", stacklevel=4
             )
-            launcher = None
+            kernel.launchers[types] = None
         except errors.NumbaError as problem:
             raise compiling.explain(problem, kernel.program) from None
-        kernel.launchers[types] = launcher
-        return launcher
+        else:
+            kernel.launchers[types] = Compiled(launcher, agree)
+        return kernel.launchers[types]
 
     def run_compiled(
         self, launcher: Callable, values: tuple, order: np.ndarray, blocks: np.ndarray, seconds: float
     ) -> None:
         """Run the compiled launch in a thread of its own, so that a time limit and Ctrl-C reach it."""
-        shared = shared_arrays(self.kernel.program, self.shared)
+        shared = shared_arrays(self.arrays, self.shared)
         stop = np.zeros(3, np.int64)  # whether to stop; the block and the thread whose turn it is
         raised: list[BaseException] = []
 
@@ -326,6 +356,8 @@ class Launch:
             raise
         if not raised:
             return
+        if isinstance(raised[0], Disagreement):
+            raise raised[0]
         if isinstance(raised[0], KernelStopped):
             raise KernelStopped(
                 f"{self.kernel.__name__}() was stopped after {seconds:g} s, in {self.place(int(stop[1]), int(stop[2]))}: "
@@ -342,7 +374,7 @@ class Launch:
         place = self.place(block, thread)
         copies = tuple(as_seen(value.copy() if isinstance(value, np.ndarray) else value) for value in values)
         program = self.kernel.program
-        again = Interpreter(program, self.grid, self.block, self.shared, seconds=10, function=self.kernel.interpreted)
+        again = self.interpreter(None, 10)
         if not program.waits:
             again.order = [thread]
         try:
@@ -360,10 +392,13 @@ class Launch:
             f"thread ({thread % bx}, {thread // bx % by}, {thread // (bx * by)})"
         )
 
+    def interpreter(self, order: np.ndarray | None, seconds: float) -> Interpreter:
+        shared = shared_arrays(self.arrays, self.shared)
+        kernel = self.kernel
+        return Interpreter(kernel.program, self.grid, self.block, shared, order, seconds, kernel.interpreted)
+
     def interpret(self, values: tuple, order: np.ndarray, blocks: np.ndarray, seconds: float) -> None:
-        runner = Interpreter(
-            self.kernel.program, self.grid, self.block, self.shared, order, seconds, self.kernel.interpreted
-        )
+        runner = self.interpreter(order, seconds)
         values = tuple(as_seen(value) for value in values)
         try:
             with _limit(seconds):

@@ -5,9 +5,10 @@ code, a *region*, for thread after thread; what a thread must remember from one 
 array with one element a thread. This is how PoCL runs OpenCL on CPUs (P. Jääskeläinen et al., "pocl: A
 Performance-Portable OpenCL Implementation", International Journal of Parallel Programming 43, 2015).
 
-It takes control flow around barriers that is the same for all threads of a block: `for` and `while` whose bounds
-are made of the launch's sizes and the arguments. Warp operations may also stand under a condition that differs
-from thread to thread. Everything else is refused with `CannotCut`, and the interpreter runs the kernel.
+Control flow around barriers has to be the same for all threads of a block. Where it is made of the launch's sizes
+and the arguments, that is known; elsewhere the threads are asked, and if they disagree, the launch is given to the
+interpreter (`Disagreement`). Warp operations may also stand under a condition that differs from thread to thread.
+What cannot be cut is refused with `CannotCut`, and the interpreter runs the kernel.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import ast
 import copy
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,6 +70,14 @@ class Boundary:
 
 
 @dataclass
+class Agree:
+    """A value on which the threads of the block have to agree, because they wait for each other under it."""
+
+    name: str
+    brought: str
+
+
+@dataclass
 class Branch:
     test: ast.expr
     body: list
@@ -93,6 +103,7 @@ class Cut:
     remembered: list[str]
     local_arrays: dict[str, ast.Call]
     exchanged: dict[str, str]  # variable a thread brings → kind of exchange
+    known: dict[str, str]  # remembered variables of the rewriting's own → dtype
 
 
 def has_sync(node: ast.AST | list) -> bool:
@@ -220,6 +231,7 @@ class Cutter:
         }
         self.uniform = self.find_uniform()
         self.regions: list[Region] = []
+        self.known: dict[str, str] = {}
 
     # -- every exchange of values becomes: bring a value; wait; take a value
 
@@ -333,8 +345,10 @@ class Cutter:
         for statement in body:
             stored = self.stored(statement)
             if isinstance(statement, ast.If | ast.While | ast.For) and has_sync(statement):
-                same = not isinstance(statement, ast.If) or self.same(statement.test)
-                if isinstance(statement, ast.For) and not self.same(statement.iter):
+                # Where a whole block waits under a condition, its threads have to agree on it.
+                waits = _waits_for_block([statement])
+                same = not isinstance(statement, ast.If) or waits or self.same(statement.test)
+                if isinstance(statement, ast.For) and not waits and not self.same(statement.iter):
                     lost |= self.stored(statement.target)
                 elif isinstance(statement, ast.For):
                     lost |= {name for name in self.stored(statement.target) if not self.belongs(name, scope)}
@@ -378,7 +392,11 @@ class Cutter:
             if isinstance(owner, ast.Name) and owner.id == SHARED:
                 return True
             is_shape = isinstance(owner, ast.Attribute) and owner.attr in ("shape", "strides")
-            return is_shape and self.same(owner) and self.same(index)
+            parts = index.elts if isinstance(index, ast.Tuple) else [index]
+            is_view = any(isinstance(part, ast.Slice) for part in parts)
+            return (is_shape or is_view) and self.same(owner) and all(map(self.same, parts))
+        if isinstance(node, ast.Slice):
+            return all(self.same(part) for part in (node.lower, node.upper, node.step) if part is not None)
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Name):
                 known = node.func.id in PURE_BUILTINS or node.func.id.startswith(f"{PREFIX}c")
@@ -412,23 +430,25 @@ class Cutter:
                     raise CannotCut("a barrier stands under a condition that differs from thread to thread")
                 nodes.append(Boundary(kind.value, rest[0].value if rest else None))
             elif isinstance(statement, ast.If) and has_sync(statement):
-                if self.same(statement.test):
+                waits = _waits_for_block([statement])
+                if waits and masks:
+                    raise CannotCut("a barrier stands under a condition that differs from thread to thread")
+                if waits or self.same(statement.test):
+                    test = statement.test if self.same(statement.test) else self.agree(statement.test, pending)
                     flush()
-                    nodes.append(
-                        Branch(
-                            statement.test, self.build(statement.body, masks), self.build(statement.orelse, masks)
-                        )
-                    )
+                    if test is not statement.test:
+                        nodes.append(Agree(test.id, self.brought(test.id)))
+                    body, orelse = self.build(statement.body, masks), self.build(statement.orelse, masks)
+                    nodes.append(Branch(test, body, orelse))
                 else:
-                    mask = f"{PREFIX}if{len(self.regions)}_{statement.lineno}"
-                    self.assigned.add(mask)
+                    mask = f"{PREFIX}if{len(self.known)}_{statement.lineno}"
+                    self.remember(mask, "bool")
                     pending.append(_assign(mask, _as_bool(statement.test), statement))
                     flush()
                     nodes += self.build(statement.body, (*masks, (mask, True)))
                     nodes += self.build(statement.orelse, (*masks, (mask, False)))
             elif isinstance(statement, ast.For | ast.While) and has_sync(statement):
-                flush()
-                nodes.append(self.loop(statement, masks))
+                nodes += self.loop(statement, masks, pending, flush)
             elif self.is_simple_assignment(statement) and self.stored(statement) <= self.uniform:
                 if any(self.mentions(each, self.stored(statement)) for each in pending):
                     flush()
@@ -445,20 +465,60 @@ class Cutter:
         flush()
         return nodes
 
-    def loop(self, statement: ast.For | ast.While, masks: tuple) -> Loop:
-        header = statement.iter if isinstance(statement, ast.For) else statement.test
+    # -- values on which a block's threads must agree
+
+    def remember(self, name: str, dtype: str) -> None:
+        self.assigned.add(name)
+        self.known[name] = dtype
+
+    def agree(self, value: ast.expr, pending: list[ast.stmt], dtype: str = "bool") -> ast.Name:
+        """Let every thread bring a value; return the name of the one that all must have brought."""
+        name = f"{PREFIX}agreed{len(self.known)}"
+        self.remember(self.brought(name), dtype)
+        brought = _as_bool(value) if dtype == "bool" else value
+        pending.append(_assign(self.brought(name), brought, value))
+        self.assigned.add(name)
+        self.uniform.add(name)
+        return ast.copy_location(ast.Name(name, ast.Load()), value)
+
+    @staticmethod
+    def brought(name: str) -> str:
+        return f"{name}_by"
+
+    def loop(
+        self, statement: ast.For | ast.While, masks: tuple, pending: list[ast.stmt], flush: Callable[[], None]
+    ) -> list:
+        """Return the nodes of a loop that a block goes through together."""
         if statement.orelse:
             raise CannotCut("a loop with barriers has an else")
+        header = statement.iter if isinstance(statement, ast.For) else statement.test
+        agreed: list[Agree] = []
         if not self.same(header):
-            raise CannotCut("a loop with barriers has bounds that differ from thread to thread")
-        if isinstance(statement, ast.For):
-            if not isinstance(statement.target, ast.Name) or statement.target.id not in self.uniform:
-                raise CannotCut("the counter of a loop with barriers is changed inside it")
-            is_range = isinstance(header, ast.Call) and isinstance(header.func, ast.Name) and header.func.id == "range"
-            if not (is_range or isinstance(header, ast.Tuple)):
-                raise CannotCut("a loop with barriers goes over something other than a range")
+            if masks or not _waits_for_block([statement]):
+                raise CannotCut("a loop with warp operations has bounds that differ from thread to thread")
+            if isinstance(statement, ast.For):
+                self.check_for(statement)
+                names = [self.agree(each, pending, "int64") for each in header.args]
+                agreed = [Agree(name.id, self.brought(name.id)) for name in names]
+                header.args = names
+        elif isinstance(statement, ast.For):
+            self.check_for(statement)
+        flush()
         before = self.build(getattr(statement, "before_test", []), masks)
-        return Loop(statement, before, self.build(statement.body, masks))
+        if isinstance(statement, ast.While) and not self.same(header):
+            steps: list[ast.stmt] = []
+            name = self.agree(header, steps)
+            before += [*self.build(steps, masks), Agree(name.id, self.brought(name.id))]
+            statement.test = name
+        return [*agreed, Loop(statement, before, self.build(statement.body, masks))]
+
+    def check_for(self, statement: ast.For) -> None:
+        if not isinstance(statement.target, ast.Name) or statement.target.id not in self.uniform:
+            raise CannotCut("the counter of a loop with barriers is changed inside it")
+        header = statement.iter
+        is_range = isinstance(header, ast.Call) and isinstance(header.func, ast.Name) and header.func.id == "range"
+        if not (is_range or isinstance(header, ast.Tuple)):
+            raise CannotCut("a loop with barriers goes over something other than a range")
 
     @staticmethod
     def stored(statement: ast.AST) -> set[str]:
@@ -482,11 +542,13 @@ class Cutter:
             written = set().union(*(self.stored(each) for each in region.statements)) & own
             facts.append((read & own, definite, written))
             exposed |= read & own
-        exposed |= {name for region in self.regions for name, _ in region.masks} | set(self.exchanged)
+        exposed |= set(self.known) | set(self.exchanged)
         for region, (read, definite, written) in zip(self.regions, facts, strict=True):
             region.stores = sorted(written & exposed)
             region.loads = sorted((read | (set(region.stores) - definite)) & exposed)
-        return Cut(nodes, self.regions, self.uniform, sorted(exposed), self.local_arrays(exposed), self.exchanged)
+        return Cut(
+            nodes, self.regions, self.uniform, sorted(exposed), self.local_arrays(exposed), self.exchanged, self.known
+        )
 
     def local_arrays(self, names: set[str]) -> dict[str, ast.Call]:
         """Return the remembered names that stand for a thread's local array, with the call that makes it."""
@@ -707,6 +769,8 @@ class BlockProgram:
                 self.write(depth, ast.unparse(node.statement))
             elif isinstance(node, Boundary):
                 self.boundary(node, depth)
+            elif isinstance(node, Agree):
+                self.write(depth, f"{node.name} = {PREFIX}agreement({PREFIX}p_{node.brought}, {ALIVE})")
             elif isinstance(node, Branch):
                 self.write(depth, f"if {ast.unparse(node.test)}:")
                 self.nodes(node.body, depth + 1)

@@ -19,10 +19,11 @@ import inspect
 import linecache
 import math
 import operator
+import random
 import textwrap
 import types
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -60,8 +61,6 @@ REFUSED_NODES = {
     ast.SetComp: "a set comprehension",
     ast.DictComp: "a dict comprehension",
     ast.GeneratorExp: "a generator expression",
-    ast.Lambda: "a lambda",
-    ast.FunctionDef: "a function inside a kernel",
     ast.AsyncFunctionDef: "an async function",
     ast.ClassDef: "a class",
     ast.Try: "try",
@@ -75,19 +74,17 @@ REFUSED_NODES = {
     ast.Await: "await",
     ast.JoinedStr: "an f-string",
     ast.NamedExpr: "an assignment expression (:=)",
-    ast.Match: "match",
     ast.Starred: "a starred expression",
     ast.Delete: "del",
 }
 
-# NumPy functions that make arrays or go through them: Numba's CUDA target has none of them.
+# NumPy functions that make arrays: nothing in a kernel can allocate.
 ARRAY_FUNCTIONS = {
     *("zeros", "ones", "empty", "full", "array", "asarray", "arange", "linspace", "eye", "identity"),
     *("zeros_like", "ones_like", "empty_like", "full_like", "copy", "concatenate", "stack", "dot", "matmul"),
-    *("sum", "mean", "std", "var", "prod", "cumsum", "sort", "argsort", "argmax", "argmin", "where", "any", "all"),
-    *("max", "min", "amax", "amin", "reshape", "transpose", "linalg", "random", "histogram", "median"),
+    *("cumsum", "sort", "argsort", "where", "histogram", "median", "transpose"),
 }
-ARRAY_METHODS = {"sum", "mean", "std", "var", "prod", "cumsum", "sort", "copy", "fill", "astype", "dot", "tolist"}
+ARRAY_METHODS = {"copy", "astype", "tolist", "cumsum", "sort", "argsort", "dot", "append"}
 
 
 @dataclass
@@ -99,8 +96,14 @@ class SharedArray:
 
     name: str
     shape: tuple[int, ...] | None
-    dtype: np.dtype
+    dtype: np.dtype | str  # a string names the parameter whose dtype it has
     line: int
+
+
+def of_types(shared: list[SharedArray], parameters: list[str], dtypes: list[np.dtype | None]) -> list[SharedArray]:
+    """Return the shared arrays with the dtypes that they take from arguments filled in."""
+    known = dict(zip(parameters, dtypes, strict=True))
+    return [replace(each, dtype=known[each.dtype]) if isinstance(each.dtype, str) else each for each in shared]
 
 
 @dataclass
@@ -183,14 +186,33 @@ class _Missing:
 MISSING = _Missing()
 
 
+class _Parameter(str):
+    """The name of a kernel's parameter whose dtype is meant."""
+
+
 class Scope:
     """What the free names of a function stand for: its closure, its module, Python's own names."""
 
     def __init__(self, function: Callable, tree: ast.FunctionDef) -> None:
         self.local = {argument.arg for argument in ast.walk(tree.args) if isinstance(argument, ast.arg)}
+        stores: dict[str, list[ast.expr | None]] = {}
         for node in ast.walk(tree):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
-                self.local.add(node.id)
+                stores.setdefault(node.id, []).append(None)
+            elif isinstance(node, ast.FunctionDef) and node is not tree:
+                self.local |= {node.name, *(argument.arg for argument in ast.walk(node.args) if isinstance(argument, ast.arg))}
+            elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+                stores.setdefault(node.targets[0].id, []).append(node.value)
+        parameters = set(self.local)
+        self.local |= set(stores)
+        # A local name that is set once, to a literal, is as good as the literal (Numba agrees).
+        self.literals = {
+            name: values[0].value if isinstance(values[0], ast.Constant) else values[1].value
+            for name, values in stores.items()
+            if len(values) == 2 and name not in parameters
+            for value in values
+            if isinstance(value, ast.Constant)
+        }
         free = function.__code__.co_freevars
         cells = function.__closure__ or ()
         self.closure = {}
@@ -226,6 +248,7 @@ class Rewriter(ast.NodeTransformer):
         self.is_kernel = is_kernel
         self.scope = Scope(function, tree)
         self.waits = False
+        self.inside = 0  # how many functions deep, within the kernel
         self.target = ""  # what the statement being rewritten assigns to
 
     def refuse(self, node: ast.AST, text: str) -> Exception:
@@ -258,8 +281,15 @@ class Rewriter(ast.NodeTransformer):
             return ast.copy_location(ast.Pass(), node)
         return self.visit(ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node))
 
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Leave a function inside of a kernel to Numba, which puts it in the place of its calls."""
+        self.inside += 1
+        node = self.generic_visit(node)
+        self.inside -= 1
+        return node
+
     def visit_Return(self, node: ast.Return) -> ast.AST:
-        if self.is_kernel and node.value is not None and ast.unparse(node.value) != "None":
+        if self.is_kernel and not self.inside and node.value is not None and ast.unparse(node.value) != "None":
             raise self.refuse(
                 node, "a kernel cannot return a value (CUDA kernel must have void return type): write it into an array"
             )
@@ -323,14 +353,7 @@ class Rewriter(ast.NodeTransformer):
             if isinstance(node.func, ast.Attribute) and node.func.attr in ARRAY_METHODS:
                 raise self.refuse(node, f"the array method .{node.func.attr}() is not available in a kernel")
             return self.generic_visit(node)
-        if getattr(callee, "__module__", "") == "numpy" or getattr(callee, "__name__", "") in ARRAY_FUNCTIONS:
-            module = getattr(callee, "__module__", "") or ""
-            if module.startswith("numpy") and callee.__name__ in ARRAY_FUNCTIONS:
-                raise self.refuse(
-                    node,
-                    f"use of unsupported NumPy function 'numpy.{callee.__name__}': a kernel cannot make or sweep "
-                    "arrays (cuda.local.array and cuda.shared.array make small ones)",
-                )
+        self.check_numpy(node, callee)
         if callee is print:
             return self.print_call(node)
         if self.builder.is_device_function(callee):
@@ -351,6 +374,20 @@ class Rewriter(ast.NodeTransformer):
                 "decorate it with @cuda.jit(device=True)",
             )
         return self.generic_visit(node)
+
+    def check_numpy(self, node: ast.Call, callee: Any) -> None:
+        """Refuse the functions of NumPy that no kernel has."""
+        name = getattr(callee, "__name__", "")
+        if isinstance(callee, np.ufunc) and hasattr(math, name):
+            raise self.refuse(node, f"use of unsupported NumPy function 'numpy.{name}': a kernel takes math.{name}")
+        if isinstance(getattr(callee, "__self__", None), random.Random | np.random.RandomState):
+            raise self.refuse(node, f"{name}() of the host has no place in a kernel: use numba.cuda.random")
+        if (getattr(callee, "__module__", "") or "").startswith("numpy") and name in ARRAY_FUNCTIONS:
+            raise self.refuse(
+                node,
+                f"use of unsupported NumPy function 'numpy.{name}': a kernel cannot allocate "
+                "(cuda.local.array and cuda.shared.array make small arrays)",
+            )
 
     def print_call(self, node: ast.Call) -> ast.AST:
         if node.keywords:
@@ -426,8 +463,18 @@ class Rewriter(ast.NodeTransformer):
         if isinstance(node, ast.Tuple):
             each = tuple(self.static(element) for element in node.elts)
             return MISSING if any(element is MISSING for element in each) else each
+        if isinstance(node, ast.Name) and node.id in self.scope.literals:
+            return self.scope.literals[node.id]
         if isinstance(node, ast.Name | ast.Attribute):
             return self.scope.resolve(node)
+        return MISSING
+
+    def dtype_of_parameter(self, node: ast.expr) -> Any:
+        """Return the parameter whose dtype an array takes (`x.dtype`), or MISSING."""
+        arguments = {argument.arg for argument in ast.walk(self.tree.args) if isinstance(argument, ast.arg)}
+        if isinstance(node, ast.Attribute) and node.attr == "dtype" and isinstance(node.value, ast.Name):
+            if node.value.id in arguments and self.is_kernel:
+                return _Parameter(node.value.id)
         return MISSING
 
     def array(self, node: ast.Call, name: str) -> ast.expr:
@@ -443,7 +490,7 @@ class Rewriter(ast.NodeTransformer):
             raise self.refuse(node, f"cuda.{name}() takes a shape and a dtype")
         shape, dtype = self.static(given["shape"]), self.static(given["dtype"])
         shape = shape if isinstance(shape, tuple) else (shape,)
-        if not all(isinstance(size, int | np.integer) and not isinstance(size, bool) for size in shape):
+        if not all(type(size) is int for size in shape):
             raise self.refuse(
                 node,
                 f"the shape of cuda.{name}() must be a literal or a constant of the module, "
@@ -451,14 +498,18 @@ class Rewriter(ast.NodeTransformer):
             )
         if any(size < 0 for size in shape):
             raise self.refuse(node, f"the shape of cuda.{name}() is {shape}: sizes cannot be negative")
-        try:
-            dtype = as_dtype(dtype)
-        except Exception:
-            raise self.refuse(node, f"{ast.unparse(given['dtype'])} is not a dtype") from None
+        dtype = self.dtype_of_parameter(given["dtype"]) if dtype is MISSING else dtype
+        if dtype is float or dtype is int or dtype is bool or dtype is MISSING:
+            raise self.refuse(node, f"{ast.unparse(given['dtype'])} is not a dtype: use float32, int32, …")
+        if not isinstance(dtype, _Parameter):
+            try:
+                dtype = as_dtype(dtype)
+            except Exception:
+                raise self.refuse(node, f"{ast.unparse(given['dtype'])} is not a dtype") from None
         shape = tuple(int(size) for size in shape)
         if name == "local.array":
-            constant = self.builder.constant("dtype", dtype)
-            return _expression(f"{PREFIX}local({shape!r}, {constant})", node)
+            known = f"{dtype}.dtype" if isinstance(dtype, _Parameter) else self.builder.constant("dtype", dtype)
+            return _expression(f"{PREFIX}local({shape!r}, {known})", node)
         dynamic = shape == (0,)
         slot = self.builder.shared_array(self.target, None if dynamic else shape, dtype, node.lineno)
         return _expression(f"{SHARED}[{slot}]", node)
@@ -508,7 +559,8 @@ class Builder:
             raise refusal(f"{original.__name__}() calls itself: the stand-in runs no recursion")
         if id(original) not in self.functions:
             function = self.rewrite(original, is_kernel=False)
-            function.name = function.tree.name = f"{PREFIX}f{len(self.functions)}_{original.__name__}"
+            word = "".join(letter if letter.isalnum() else "_" for letter in original.__name__)
+            function.name = function.tree.name = f"{PREFIX}f{len(self.functions)}_{word}"
             self.functions[id(original)] = function
         return self.functions[id(original)]
 

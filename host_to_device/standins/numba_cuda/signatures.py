@@ -10,6 +10,20 @@ from numba.core import sigutils
 from numba.np import numpy_support
 
 
+def check_void(name: str, signatures: list) -> None:
+    """Refuse a kernel's signature with a result.
+
+    Raises
+    ------
+    TypeError
+        With Numba's words.
+    """
+    for signature in signatures:
+        _, result = sigutils.normalize_signature(signature)
+        if result not in (None, types.void):
+            raise TypeError(f"{name}(): CUDA kernel must have void return type, and the signature says {result}")
+
+
 def convert(name: str, signatures: list, values: tuple) -> tuple:
     """Return the arguments in the types of the first signature that they fit.
 
