@@ -89,7 +89,12 @@ def move(new_url: str, root: Path = ROOT) -> list[Path]:
     old, tag = read(root), version(root)
     new = Address(new_url.rstrip("/").removesuffix(".git"), old.branch)
     # In one pass, because a new address may contain the old one.
-    pairs = {old.archive(tag): new.archive(tag), old.colab(""): new.colab(""), old.site: new.site, old.url: new.url}
+    pairs = {
+        old.archive(tag): new.archive(tag),
+        old.colab(""): new.colab(""),
+        old.site: new.site,
+        old.url: new.url,
+    }
     ours = re.compile("|".join(map(re.escape, pairs)))
     changed = []
     for path in named_files(root):

@@ -45,7 +45,9 @@ class GridPicture:
     def __init__(self, n: int, blocks: int, threads_per_block: int) -> None:
         for name, value in (("n", n), ("blocks", blocks), ("threads_per_block", threads_per_block)):
             if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST[name]:
-                raise ValueError(f"{name} is {value!r}: the picture takes a whole number from 1 to {LARGEST[name]}")
+                raise ValueError(
+                    f"{name} is {value!r}: the picture takes a whole number from 1 to {LARGEST[name]}"
+                )
         self.n, self.blocks, self.threads_per_block = n, blocks, threads_per_block
 
     @property
@@ -107,7 +109,13 @@ class GridPicture:
                     f'stroke="{edge}" stroke-dasharray="3 3"/>'
                 )
                 parts.append(
-                    _text(x + CELL / 2, y + CELL * 0.65, str(element) if taken else "–", INK if taken else QUIET, 14)
+                    _text(
+                        x + CELL / 2,
+                        y + CELL * 0.65,
+                        str(element) if taken else "–",
+                        INK if taken else QUIET,
+                        14,
+                    )
                 )
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '

@@ -47,7 +47,7 @@ chosen: str | None = None
 
 
 class SetUpError(RuntimeError):
-    """This machine cannot go on as it is; the message says what to do. Notebooks show the line alone."""
+    """What has to be done before this machine can go on: the message says it. Notebooks show the line alone."""
 
     def _render_traceback_(self) -> list[str]:
         # IPython asks an exception for its own rendering: the traceback would bury the one useful line.
@@ -107,7 +107,9 @@ def find() -> Machine:
     except subprocess.TimeoutExpired:
         return Machine(problem=f"CUDA's driver did not answer within {PROBE_SECONDS} s")
     except ValueError:
-        return Machine(problem=f"CUDA's driver ended the process that asked it (exit status {done.returncode})")
+        return Machine(
+            problem=f"CUDA's driver ended the process that asked it (exit status {done.returncode})"
+        )
     if "error" in answer:
         return Machine(problem=f"CUDA's driver says: {answer['error']}")
     gpus = tuple(Gpu(name, memory, tuple(capability)) for name, memory, capability in answer["gpus"])

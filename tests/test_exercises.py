@@ -42,7 +42,9 @@ def test_no_marker_and_no_solution_leaks(path):
             inside = line.strip() == BEGIN or (inside and line.strip() != END)
             (solved if inside else given).add(line.strip())
     student = {
-        line.strip() for cell in notebooks.read(ROOT / "exercises" / path.name).cells for line in cell.source.split("\n")
+        line.strip()
+        for cell in notebooks.read(ROOT / "exercises" / path.name).cells
+        for line in cell.source.split("\n")
     }
     assert solved - given
     assert not (solved - given) & student
@@ -60,7 +62,12 @@ def run(path: Path, replaced: dict[str, str] | None = None, check: str | None = 
             continue
         source = TransformerManager().transform_cell((replaced or {}).get(cell.id, cell.source))
         file = f"<{cell.id}>"
-        linecache.cache[file] = len(source), None, source.splitlines(True), file  # as IPython does for its cells
+        linecache.cache[file] = (
+            len(source),
+            None,
+            source.splitlines(True),
+            file,
+        )  # as IPython does for its cells
         try:
             exec(compile(source, file, "exec"), names)
         except Exception as error:
@@ -179,7 +186,9 @@ def stand_in():
 
 
 @pytest.mark.parametrize(
-    ("cell", "name"), [(cell, name) for cell, (_, wrong) in WRONG.items() for name in wrong], ids=lambda part: part
+    ("cell", "name"),
+    [(cell, name) for cell, (_, wrong) in WRONG.items() for name in wrong],
+    ids=lambda part: part,
 )
 def test_wrong_answers_of_lesson_2_are_rejected_with_their_reason(cell, name):
     path = ROOT / "solutions" / "02-host-and-device.ipynb"

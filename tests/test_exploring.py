@@ -38,9 +38,13 @@ def test_left_out_elements_are_named():
     assert "6 left out, elements 24 to 29" in GridPicture(30, 3, 8).summary()
 
 
-@pytest.mark.parametrize("sizes", [(0, 1, 1), (97, 1, 1), (8, 0, 1), (8, 9, 1), (8, 1, 17), (8.0, 1, 1), (True, 1, 1)])
+@pytest.mark.parametrize(
+    "sizes", [(0, 1, 1), (97, 1, 1), (8, 0, 1), (8, 9, 1), (8, 1, 17), (8.0, 1, 1), (True, 1, 1)]
+)
 def test_sizes_outside_the_picture_are_refused_by_name(sizes):
-    with pytest.raises(ValueError, match=r"(n|blocks|threads_per_block) is .*: the picture takes a whole number"):
+    with pytest.raises(
+        ValueError, match=r"(n|blocks|threads_per_block) is .*: the picture takes a whole number"
+    ):
         h2d.explore_grid(*sizes)
 
 

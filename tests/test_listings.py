@@ -13,7 +13,9 @@ def test_there_are_listings():
     assert LISTINGS
 
 
-@pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc here: the CUDA C++ listings are not compiled")
+@pytest.mark.skipif(
+    shutil.which("nvcc") is None, reason="no nvcc here: the CUDA C++ listings are not compiled"
+)
 @pytest.mark.parametrize("listing", LISTINGS, ids=lambda path: path.name)
 def test_listing_compiles_without_a_warning(listing, tmp_path):
     command = ["nvcc", "-Werror", "all-warnings", "-c", "-o", tmp_path / "listing.o", listing]

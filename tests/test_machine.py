@@ -32,7 +32,9 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess:
 def on(monkeypatch):
     """Pretend to be on a given machine, with the given modules installed."""
 
-    def pretend(found: Machine, installed: tuple[str, ...] = ("cupy", "numba_cuda"), choice: str = "") -> None:
+    def pretend(
+        found: Machine, installed: tuple[str, ...] = ("cupy", "numba_cuda"), choice: str = ""
+    ) -> None:
         monkeypatch.setattr(machine, "find", lambda: found)
         monkeypatch.setattr(machine, "is_installed", lambda module: module in installed)
         monkeypatch.setattr(machine, "chosen", None)

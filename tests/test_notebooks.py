@@ -116,7 +116,9 @@ def test_pictures_say_what_they_show(path):
             data = output.get("data", {})
             if any(kind.startswith("image/") for kind in data):
                 alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
-                assert len(alt) > 40, f"cell {cell.id}: metadata mystnb.image.alt must say what the picture shows"
+                assert len(alt) > 40, (
+                    f"cell {cell.id}: metadata mystnb.image.alt must say what the picture shows"
+                )
             html = "".join(data.get("text/html", ""))
             if "<svg" in html:
                 assert 'role="img"' in html and re.search(r'aria-label="[^"]{40,}"', html), f"cell {cell.id}"

@@ -68,9 +68,13 @@ def test_rows_and_chapters_agree():
 def test_each_item_leads_to_teaching_text_of_its_chapter(chapter):
     for item in covered(chapter):
         anchors = [
-            label for label in re.findall(r"\{ref\}`(?:[^`<]*<)?([\w-]+)>?`", rows()[item]) if label in labels()
+            label
+            for label in re.findall(r"\{ref\}`(?:[^`<]*<)?([\w-]+)>?`", rows()[item])
+            if label in labels()
         ]
-        assert any(labels()[label][0] == chapter for label in anchors), f"{item} leads nowhere in {chapter.name}"
+        assert any(labels()[label][0] == chapter for label in anchors), (
+            f"{item} leads nowhere in {chapter.name}"
+        )
         for label in anchors:
             words = re.findall(r"[A-Za-z]{2,}", labels()[label][1].split("\n(")[0])
             assert len(words) > 40, f"{item}: {label} does not sit on teaching text"

@@ -32,7 +32,10 @@ def without_solution(source: str, where: str) -> str:
                 raise MarkerError(f"{where}: {BEGIN} stands inside another solution")
             inside = True
             indent = line[: len(line) - len(line.lstrip())]
-            kept += [f"{indent}# Write your code here", f'{indent}raise NotImplementedError("not written yet")']
+            kept += [
+                f"{indent}# Write your code here",
+                f'{indent}raise NotImplementedError("not written yet")',
+            ]
         elif line.strip() == END:
             if not inside:
                 raise MarkerError(f"{where}: {END} without {BEGIN}")

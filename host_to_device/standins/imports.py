@@ -27,7 +27,9 @@ def names_bound_to(module: ModuleType) -> list[str]:
         name
         for name, value in main.items()
         if not name.startswith("_")
-        and (value is module or (getattr(value, "__module__", None) or "").split(".")[:2] == ["numba", "cuda"])
+        and (
+            value is module or (getattr(value, "__module__", None) or "").split(".")[:2] == ["numba", "cuda"]
+        )
     )
 
 

@@ -115,4 +115,3 @@ def __getattr__(name: str) -> Any:
     if kind is not None:  # Numba's module has the types too: cuda.float32
         return kind
     raise AttributeError(missing(name))
-

@@ -204,6 +204,8 @@ def _bits(name):
 
 
 popc, brev, clz, ffs = (_bits(name) for name in ("popc", "brev", "clz", "ffs"))
+
+
 @njit(**OPTIONS)
 def syncthreads_count(values, alive):
     """Return how many of the threads that are still there brought something other than zero."""

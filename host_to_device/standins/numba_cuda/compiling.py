@@ -30,7 +30,17 @@ from numba.core.compiler_machinery import AnalysisPass, PassManager, register_pa
 from numba.core.registry import cpu_target
 from numba.np import numpy_support
 
-from host_to_device.standins.numba_cuda import compiled, helpers, regions, rewriting
+from host_to_device.standins.numba_cuda import (
+    compiled,
+    flow,
+    helpers,
+    inlining,
+    preparing,
+    region_text,
+    regions,
+    rewriting,
+    uniformity,
+)
 from host_to_device.standins.numba_cuda.rewriting import LINEAR, PREFIX, SHARED, STOP, THREAD, Program, where
 
 OPTIONS = "nogil=True, error_model='numpy', boundscheck=True"
@@ -60,7 +70,7 @@ _AGREEMENT = f"= {PREFIX}agreement("
 
 
 class NotCompilable(Exception):
-    """This kernel cannot be compiled; the message says why, and the interpreter runs it."""
+    """The kernel cannot be compiled; the message says why, and the interpreter runs it."""
 
 
 # ---- constants of the kernel as text
@@ -69,7 +79,11 @@ class NotCompilable(Exception):
 def as_text(value: Any) -> str | None:
     """Return an expression for an object that a kernel uses, or None if only the object itself will do."""
     if value is None or isinstance(value, bool | int | float | complex):
-        return repr(value) if not isinstance(value, float) or value == value and abs(value) != float("inf") else None
+        return (
+            repr(value)
+            if not isinstance(value, float) or (value == value and abs(value) != float("inf"))
+            else None
+        )
     if isinstance(value, tuple):
         parts = [as_text(each) for each in value]
         return None if None in parts else f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
@@ -107,7 +121,9 @@ class _LoopChecks(ast.NodeTransformer):
 
 def _short(iterated: ast.expr) -> bool:
     """Tell whether a loop surely ends soon: a range of literals, none of them large."""
-    if not (isinstance(iterated, ast.Call) and isinstance(iterated.func, ast.Name) and iterated.func.id == "range"):
+    if not (
+        isinstance(iterated, ast.Call) and isinstance(iterated.func, ast.Name) and iterated.func.id == "range"
+    ):
         return False
     return all(isinstance(each, ast.Constant) and abs(each.value) <= 4096 for each in iterated.args)
 
@@ -178,7 +194,8 @@ class Module:
         lines += [
             f"{name} = {PREFIX}compiled.{name.removeprefix(PREFIX)}"
             for name in NAMES
-            if re.search(rf"\b{name}\b", everything) or (program.waits and re.search("take_|syncthreads|agreement", name))
+            if re.search(rf"\b{name}\b", everything)
+            or (program.waits and re.search("take_|syncthreads|agreement", name))
         ]
         self.head = "\n".join(lines) + "\n\n"
         self.caching = not self.objects and not program.kernel.filename.startswith("<")
@@ -205,7 +222,7 @@ class Module:
         """Return the regions and the launch function of a kernel with barriers."""
         try:
             cut = regions.Cutter(self.program).cut()
-        except regions.CannotCut as problem:
+        except flow.CannotCut as problem:
             raise NotCompilable(str(problem)) from None
         own = self.types(cut, arguments)
         for name, kind in cut.exchanged.items():
@@ -216,10 +233,10 @@ class Module:
                 raise errors.TypingError(f"cuda.{kind}() takes 32 or 64 bits and is not defined for {dtype}")
         functions, takes = [], []
         for number in range(len(cut.regions)):
-            trees, taken = regions.region_functions(cut, number, self.program.kernel.parameters)
+            trees, taken = region_text.region_functions(cut, number, self.program.kernel.parameters)
             functions += [_function_text(tree, self.caching) for tree in trees]
             takes.append(taken)
-        memory = [f"{regions.ALIVE} = np.empty({PREFIX}n, np.bool_)"]
+        memory = [f"{region_text.ALIVE} = np.empty({PREFIX}n, np.bool_)"]
         for name in cut.remembered:
             if name in cut.local_arrays:
                 shape, dtype = (ast.unparse(each) for each in cut.local_arrays[name].args)
@@ -231,8 +248,8 @@ class Module:
             if kind not in rewriting.BLOCK_SYNCS:
                 tag = name.removeprefix(f"{PREFIX}v")
                 memory.append(f"{PREFIX}pub{tag} = np.empty({PREFIX}n, np.dtype({own[name].str!r}))")
-        block = regions.BlockProgram(cut, takes)
-        block.write(2, f"{regions.ALIVE}[:] = True")
+        block = region_text.BlockProgram(cut, takes)
+        block.write(2, f"{region_text.ALIVE}[:] = True")
         block.nodes(cut.nodes, 2)
         launch = LAUNCH.format(
             caching=self.caching,
@@ -335,7 +352,12 @@ def infer(module: Module, cut: regions.Cut, arguments: tuple[types.Type, ...]) -
     text = ast.unparse(ast.fix_missing_locations(tree))
     exec(compile(text, module.program.kernel.filename + " (types)", "exec"), space)
     shared = types.Tuple([shared_type(each) for each in module.shared])
-    signature = (types.UniTuple(types.int32, LINEAR + 1), shared, types.Array(types.int64, 1, "C"), *arguments)
+    signature = (
+        types.UniTuple(types.int32, LINEAR + 1),
+        shared,
+        types.Array(types.int64, 1, "C"),
+        *arguments,
+    )
     try:
         _infer(space["typed"], signature)
     except _Inferred as inferred:
@@ -379,11 +401,26 @@ def cache_folder() -> Path | None:
         return None
 
 
+# Every module that has a say in what a kernel is compiled to.
+_SHAPING = (
+    compiled,
+    flow,
+    helpers,
+    inlining,
+    preparing,
+    region_text,
+    regions,
+    rewriting,
+    uniformity,
+    sys.modules[__name__],
+)
+
+
 @cache
 def _version() -> str:
     """Return a digest of everything besides a kernel's own text that decides what it is compiled to."""
     digest = hashlib.sha256(f"{sys.version}{numba.__version__}{np.__version__}".encode())
-    for module in (compiled, helpers, regions, rewriting, sys.modules[__name__]):
+    for module in _SHAPING:
         digest.update(Path(module.__file__).read_bytes())
     return digest.hexdigest()
 
@@ -414,7 +451,9 @@ def load(module: Module, arguments: tuple[types.Type, ...]) -> tuple[Callable, b
     path = folder / f"{name}.py"
     if not path.exists():
         text = module.text(arguments)
-        with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".part", delete=False, encoding="utf-8") as part:
+        with tempfile.NamedTemporaryFile(
+            "w", dir=folder, suffix=".part", delete=False, encoding="utf-8"
+        ) as part:
             part.write(text)
         os.replace(part.name, path)
     full_name = f"host_to_device_kernel_{name}"

@@ -102,7 +102,9 @@ def keep_float32(function: Callable) -> Callable:
         try:
             result = function(*values)
         except (ValueError, OverflowError):  # a GPU gives NaN or infinity
-            result = getattr(np, {"pow": "power"}.get(function.__name__, function.__name__))(*map(np.float64, values))
+            result = getattr(np, {"pow": "power"}.get(function.__name__, function.__name__))(
+                *map(np.float64, values)
+            )
         if any(type(value) is np.float32 for value in values) and not any(
             isinstance(value, float) and type(value) is not np.float32 for value in values
         ):
@@ -205,7 +207,8 @@ class Interpreter:
     def run_waiting(self, block: int, shared: tuple, arguments: tuple) -> None:
         """Run one block whose threads wait for each other."""
         running = {
-            thread: self.function(self.position(block, thread), shared, None, *arguments) for thread in self.order
+            thread: self.function(self.position(block, thread), shared, None, *arguments)
+            for thread in self.order
         }
         waiting: dict[int, Any] = {}  # thread → what it waits at
         answers: dict[int, Any] = {}
@@ -241,7 +244,11 @@ class Interpreter:
                 asked = waiting.pop(thread)
                 if name != "syncwarp":
                     answers[thread] = TAKERS[name](
-                        _Brought(values, asked[3]), warp * WARP_SIZE, thread % WARP_SIZE, self.threads, *asked[2:]
+                        _Brought(values, asked[3]),
+                        warp * WARP_SIZE,
+                        thread % WARP_SIZE,
+                        self.threads,
+                        *asked[2:],
                     )
         return bool(groups)
 

@@ -17,7 +17,13 @@ import numpy as np
 from host_to_device.standins.numba_cuda import memory, random, rewriting
 from host_to_device.standins.numba_cuda.devices import CudaAPIError
 from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStopped
-from host_to_device.standins.numba_cuda.interpreting import Interpreter, as_seen, fault_line, interpreted, shared_arrays
+from host_to_device.standins.numba_cuda.interpreting import (
+    Interpreter,
+    as_seen,
+    fault_line,
+    interpreted,
+    shared_arrays,
+)
 from host_to_device.standins.numba_cuda.streams import check_stream
 
 HAS_NUMBA = importlib.util.find_spec("numba") is not None
@@ -190,14 +196,18 @@ def dimensions(value: Any, name: str, limits: tuple[int, int, int]) -> tuple[int
     size = tuple(int(part) for part in parts) + (1,) * (3 - len(parts))
     for part, limit, axis in zip(size, limits, "xyz", strict=True):
         if not 1 <= part <= limit:
-            raise CudaAPIError(INVALID_VALUE, f"{LAUNCH_FAILED}: {name} {axis} is {part}, it may be 1 to {limit:,}")
+            raise CudaAPIError(
+                INVALID_VALUE, f"{LAUNCH_FAILED}: {name} {axis} is {part}, it may be 1 to {limit:,}"
+            )
     return size
 
 
 class Launch:
     """A kernel with its launch configuration; calling it is the launch."""
 
-    def __init__(self, kernel: CUDADispatcher, grid: Any, block: Any, stream: Any = 0, shared: int = 0) -> None:
+    def __init__(
+        self, kernel: CUDADispatcher, grid: Any, block: Any, stream: Any = 0, shared: int = 0
+    ) -> None:
         self.kernel = kernel
         self.grid = dimensions(grid, "griddim", MAX_GRID)
         self.block = dimensions(block, "blockdim", MAX_BLOCK)
@@ -210,7 +220,8 @@ class Launch:
             check_stream(stream)
         if not isinstance(shared, int | np.integer) or not 0 <= shared <= MAX_SHARED:
             raise CudaAPIError(
-                INVALID_VALUE, f"{LAUNCH_FAILED}: {shared!r} bytes of dynamic shared memory; 0 to {MAX_SHARED:,} are there"
+                INVALID_VALUE,
+                f"{LAUNCH_FAILED}: {shared!r} bytes of dynamic shared memory; 0 to {MAX_SHARED:,} are there",
             )
         self.stream, self.shared = stream or 0, int(shared)
 
@@ -264,7 +275,9 @@ class Launch:
             return device._array
         if isinstance(value, bool | int | float | complex | np.generic):
             if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**64:
-                raise OverflowError(f"{self.kernel.__name__}(): argument {name} is {value}, too large for 64 bits")
+                raise OverflowError(
+                    f"{self.kernel.__name__}(): argument {name} is {value}, too large for 64 bits"
+                )
             return value
         if memory.is_cuda_array(value):
             return memory.as_cuda_array(value)._array
@@ -285,7 +298,9 @@ class Launch:
         if launcher is None:
             self.interpret(values, order, block_order, now.seconds)
         else:
-            before = [value.copy() if isinstance(value, np.ndarray) else None for value in values if launcher.agree]
+            before = [
+                value.copy() if isinstance(value, np.ndarray) else None for value in values if launcher.agree
+            ]
             try:
                 self.run_compiled(launcher.function, values, order, block_order, now.seconds)
             except Disagreement:
@@ -431,7 +446,9 @@ def _limit(seconds: float) -> Iterator[None]:
 
     def watch() -> None:
         if not done.wait(seconds):
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(target), ctypes.py_object(KernelStopped))
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(target), ctypes.py_object(KernelStopped)
+            )
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
@@ -501,7 +518,9 @@ class Reduce:
     def __init__(self, functor: Callable) -> None:
         self.functor = functor
 
-    def __call__(self, arr: Any, size: int | None = None, res: Any = None, init: Any = 0, stream: Any = 0) -> Any:
+    def __call__(
+        self, arr: Any, size: int | None = None, res: Any = None, init: Any = 0, stream: Any = 0
+    ) -> Any:
         """Return the reduction of `arr`, a one-dimensional device or host array, from left to right.
 
         Raises
@@ -520,5 +539,3 @@ class Reduce:
             res[0] = total
             return None
         return total
-
-

@@ -1,4 +1,4 @@
-"""Names that mean something only inside a kernel: `threadIdx`, `grid`, `syncthreads`, `shared.array`, …
+"""Names that mean something only inside a kernel, such as `threadIdx`, `grid` and `shared.array`.
 
 On the host they are objects that refuse to be used; `rewriting` recognises them, under whatever name the
 learner's code knows them, and puts in their place what the stand-in runs.
@@ -19,7 +19,9 @@ class DeviceName:
         return f"<cuda.{self.name}: for use in a kernel>"
 
     def __call__(self, *_: Any, **__: Any) -> None:
-        raise NotImplementedError(f"cuda.{self.name}() cannot be called from host code: use it inside a kernel")
+        raise NotImplementedError(
+            f"cuda.{self.name}() cannot be called from host code: use it inside a kernel"
+        )
 
 
 class Namespace(DeviceName):

@@ -100,10 +100,14 @@ class SharedArray:
     line: int
 
 
-def of_types(shared: list[SharedArray], parameters: list[str], dtypes: list[np.dtype | None]) -> list[SharedArray]:
+def of_types(
+    shared: list[SharedArray], parameters: list[str], dtypes: list[np.dtype | None]
+) -> list[SharedArray]:
     """Return the shared arrays with the dtypes that they take from arguments filled in."""
     known = dict(zip(parameters, dtypes, strict=True))
-    return [replace(each, dtype=known[each.dtype]) if isinstance(each.dtype, str) else each for each in shared]
+    return [
+        replace(each, dtype=known[each.dtype]) if isinstance(each.dtype, str) else each for each in shared
+    ]
 
 
 @dataclass
@@ -200,8 +204,15 @@ class Scope:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
                 stores.setdefault(node.id, []).append(None)
             elif isinstance(node, ast.FunctionDef) and node is not tree:
-                self.local |= {node.name, *(argument.arg for argument in ast.walk(node.args) if isinstance(argument, ast.arg))}
-            elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+                self.local |= {
+                    node.name,
+                    *(argument.arg for argument in ast.walk(node.args) if isinstance(argument, ast.arg)),
+                }
+            elif (
+                isinstance(node, ast.Assign)
+                and len(node.targets) == 1
+                and isinstance(node.targets[0], ast.Name)
+            ):
                 stores.setdefault(node.targets[0].id, []).append(node.value)
         parameters = set(self.local)
         self.local |= set(stores)
@@ -289,9 +300,15 @@ class Rewriter(ast.NodeTransformer):
         return node
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
-        if self.is_kernel and not self.inside and node.value is not None and ast.unparse(node.value) != "None":
+        if (
+            self.is_kernel
+            and not self.inside
+            and node.value is not None
+            and ast.unparse(node.value) != "None"
+        ):
             raise self.refuse(
-                node, "a kernel cannot return a value (CUDA kernel must have void return type): write it into an array"
+                node,
+                "a kernel cannot return a value (CUDA kernel must have void return type): write it into an array",
             )
         return self.generic_visit(node)
 
@@ -326,7 +343,9 @@ class Rewriter(ast.NodeTransformer):
         if value is None or type(value) in (bool, int, float, complex):
             return ast.Constant(value)
         if isinstance(value, DeviceNDArray):
-            raise self.refuse(node, f"{ast.unparse(node)} is a device array of the host: pass it as an argument")
+            raise self.refuse(
+                node, f"{ast.unparse(node)} is a device array of the host: pass it as an argument"
+            )
         if self.builder.is_device_function(value):
             raise self.refuse(node, f"{ast.unparse(node)} can only be called")
         return ast.Name(self.builder.constant(ast.unparse(node), value), ast.Load())
@@ -379,7 +398,9 @@ class Rewriter(ast.NodeTransformer):
         """Refuse the functions of NumPy that no kernel has."""
         name = getattr(callee, "__name__", "")
         if isinstance(callee, np.ufunc) and hasattr(math, name):
-            raise self.refuse(node, f"use of unsupported NumPy function 'numpy.{name}': a kernel takes math.{name}")
+            raise self.refuse(
+                node, f"use of unsupported NumPy function 'numpy.{name}': a kernel takes math.{name}"
+            )
         if isinstance(getattr(callee, "__self__", None), random.Random | np.random.RandomState):
             raise self.refuse(node, f"{name}() of the host has no place in a kernel: use numba.cuda.random")
         if (getattr(callee, "__module__", "") or "").startswith("numpy") and name in ARRAY_FUNCTIONS:
@@ -472,19 +493,24 @@ class Rewriter(ast.NodeTransformer):
     def dtype_of_parameter(self, node: ast.expr) -> Any:
         """Return the parameter whose dtype an array takes (`x.dtype`), or MISSING."""
         arguments = {argument.arg for argument in ast.walk(self.tree.args) if isinstance(argument, ast.arg)}
-        if isinstance(node, ast.Attribute) and node.attr == "dtype" and isinstance(node.value, ast.Name):
-            if node.value.id in arguments and self.is_kernel:
-                return _Parameter(node.value.id)
-        return MISSING
+        if not (
+            isinstance(node, ast.Attribute) and node.attr == "dtype" and isinstance(node.value, ast.Name)
+        ):
+            return MISSING
+        return _Parameter(node.value.id) if self.is_kernel and node.value.id in arguments else MISSING
 
     def array(self, node: ast.Call, name: str) -> ast.expr:
         """Return the expression for an array that a kernel makes."""
-        given = dict(zip(("shape", "dtype") if name != "const.array_like" else ("ary",), node.args, strict=False))
+        given = dict(
+            zip(("shape", "dtype") if name != "const.array_like" else ("ary",), node.args, strict=False)
+        )
         given |= {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
         if name == "const.array_like":
             value = self.static(given["ary"]) if "ary" in given else MISSING
             if not isinstance(value, np.ndarray):
-                raise self.refuse(node, "cuda.const.array_like() takes a NumPy array that is global to the kernel")
+                raise self.refuse(
+                    node, "cuda.const.array_like() takes a NumPy array that is global to the kernel"
+                )
             return ast.Name(self.builder.constant("const", np.ascontiguousarray(value)), ast.Load())
         if set(given) - {"alignment"} != {"shape", "dtype"}:
             raise self.refuse(node, f"cuda.{name}() takes a shape and a dtype")
@@ -508,7 +534,9 @@ class Rewriter(ast.NodeTransformer):
                 raise self.refuse(node, f"{ast.unparse(given['dtype'])} is not a dtype") from None
         shape = tuple(int(size) for size in shape)
         if name == "local.array":
-            known = f"{dtype}.dtype" if isinstance(dtype, _Parameter) else self.builder.constant("dtype", dtype)
+            known = (
+                f"{dtype}.dtype" if isinstance(dtype, _Parameter) else self.builder.constant("dtype", dtype)
+            )
             return _expression(f"{PREFIX}local({shape!r}, {known})", node)
         dynamic = shape == (0,)
         slot = self.builder.shared_array(self.target, None if dynamic else shape, dtype, node.lineno)
@@ -536,7 +564,14 @@ class Builder:
     @staticmethod
     def is_library(function: types.FunctionType) -> bool:
         """Tell whether an ordinary function belongs to a library that Numba knows."""
-        return (function.__module__ or "").split(".")[0] in ("math", "cmath", "operator", "numpy", "numba", "builtins")
+        return (function.__module__ or "").split(".")[0] in (
+            "math",
+            "cmath",
+            "operator",
+            "numpy",
+            "numba",
+            "builtins",
+        )
 
     def constant(self, hint: str, value: Any) -> str:
         """Return the name under which the program knows this object."""

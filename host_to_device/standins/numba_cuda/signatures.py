@@ -21,7 +21,9 @@ def check_void(name: str, signatures: list) -> None:
     for signature in signatures:
         _, result = sigutils.normalize_signature(signature)
         if result not in (None, types.void):
-            raise TypeError(f"{name}(): CUDA kernel must have void return type, and the signature says {result}")
+            raise TypeError(
+                f"{name}(): CUDA kernel must have void return type, and the signature says {result}"
+            )
 
 
 def convert(name: str, signatures: list, values: tuple) -> tuple:

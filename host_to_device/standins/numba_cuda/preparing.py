@@ -1,0 +1,142 @@
+"""Prepare a kernel for cutting: waits become statements, and branches get variables of their own."""
+
+from __future__ import annotations
+
+import ast
+import copy
+
+from host_to_device.standins.numba_cuda.flow import (
+    CannotCut,
+    Renamer,
+    Replacer,
+    assign,
+    exposed,
+    has_sync,
+    plain_wait,
+    stored,
+    waits_for_block,
+)
+from host_to_device.standins.numba_cuda.inlining import Inliner
+from host_to_device.standins.numba_cuda.rewriting import (
+    BLOCK_SYNCS,
+    LINEAR,
+    PREFIX,
+    SYNC,
+    THREAD,
+    WARP_SIZE,
+    Program,
+    syncs,
+)
+
+SCOPE = "_h2d_s"  # between a variable's name and the number of the branch that it belongs to
+
+
+class Preparation:
+    """The body of a kernel in which every wait is a statement by itself.
+
+    `exchanged` maps the variables that threads bring to an exchange to its kind, `scopes` the branches that may
+    differ from thread to thread to the number that marks their variables.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        tree = copy.deepcopy(program.kernel.tree)
+        self.exchanged: dict[str, str] = {}
+        self.scopes: dict[tuple[int, str], int] = {}
+        self.body = self.give_scopes(self.separate(Inliner(program).statements(tree.body)))
+
+    # -- every exchange of values becomes: bring a value; wait; take a value
+
+    def separate(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        return [new for statement in body for new in self.separate_one(statement)]
+
+    def separate_one(self, statement: ast.stmt) -> list[ast.stmt]:
+        before: list[ast.stmt] = []
+        if isinstance(statement, ast.If | ast.While | ast.For):
+            header = statement.iter if isinstance(statement, ast.For) else statement.test
+            if has_sync(header):
+                if isinstance(statement, ast.For):
+                    raise CannotCut("threads wait in the header of a for loop")
+                name = f"{PREFIX}test{len(self.exchanged)}"
+                steps = self.separate_one(assign(name, header, statement))
+                statement.test = ast.copy_location(ast.Name(name, ast.Load()), statement)
+                if isinstance(statement, ast.If):
+                    before = steps
+                else:
+                    statement.before_test = steps
+            statement.body = self.separate(statement.body)
+            statement.orelse = self.separate(statement.orelse)
+            return [*before, statement]
+        if plain_wait(statement):
+            return [statement]
+        while has_sync(statement):
+            call = next(each for each in syncs(statement) if not any(map(has_sync, each.args)))
+            kind, line, *arguments = call.args
+            if kind.value in ("syncthreads", "syncwarp"):
+                raise CannotCut(f"cuda.{kind.value}() inside an expression")
+            mask, value, *rest = arguments
+            tag = len(self.exchanged)
+            brought = f"{PREFIX}v{tag}"
+            self.exchanged[brought] = kind.value
+            before.append(assign(brought, value, statement))
+            wait = ast.Call(ast.Name(SYNC, ast.Load()), [kind, line, ast.Constant(brought)], [])
+            if kind.value in BLOCK_SYNCS:
+                taken: ast.expr = ast.Name(f"{PREFIX}r{tag}", ast.Load())
+            else:
+                names = []
+                for part, expression in (("mask", mask), *((f"x{k}", each) for k, each in enumerate(rest))):
+                    names.append(f"{PREFIX}{part}{tag}")
+                    before.append(assign(names[-1], expression, statement))
+                taken = ast.parse(
+                    f"{PREFIX}take_{kind.value}({PREFIX}pub{tag}, "
+                    f"{THREAD}[{LINEAR}] - {THREAD}[{LINEAR}] % {WARP_SIZE}, {THREAD}[{LINEAR}] % {WARP_SIZE}, "
+                    f"len({PREFIX}pub{tag}), {names[0]}, {brought}{''.join(f', {each}' for each in names[1:])})",
+                    mode="eval",
+                ).body
+            before.append(ast.Expr(wait))
+            for node in ast.walk(taken):
+                ast.copy_location(node, statement)
+            statement = Replacer(call, taken).visit(statement)
+        return [
+            *(ast.fix_missing_locations(ast.copy_location(each, statement)) for each in before),
+            statement,
+        ]
+
+    # -- under a condition that may differ from thread to thread, variables of their own
+
+    def give_scopes(self, body: list[ast.stmt], after: frozenset[str] = frozenset()) -> list[ast.stmt]:
+        """Rename what a branch with warp operations sets before it reads it, and copy out what is read later.
+
+        The fresh names are nobody else's, so a loop counter under such a condition can be the same for all.
+        `after` holds the names that may be read after these statements.
+        """
+        for number, statement in enumerate(body):
+            later = after | exposed(body[number + 1 :], set())[0]
+            inside = later
+            if isinstance(statement, ast.For | ast.While):
+                inside = later | exposed([statement], set())[0]
+            for part in ("body", "orelse"):
+                inner = getattr(statement, part, None)
+                if not inner:
+                    continue
+                inner = self.give_scopes(inner, frozenset(inside))
+                if isinstance(statement, ast.If) and has_sync(inner) and not waits_for_block(inner):
+                    inner = self.scope(statement, part, inner, later)
+                setattr(statement, part, inner)
+        return body
+
+    def scope(
+        self, statement: ast.If, part: str, body: list[ast.stmt], later: frozenset[str]
+    ) -> list[ast.stmt]:
+        tag = len(self.scopes)
+        self.scopes[id(statement), part] = tag
+        read, _ = exposed(body, set())
+        own = {name for each in body for name in stored(each) if not name.startswith(PREFIX)}
+        names = {name: f"{name}{SCOPE}{tag}" for name in sorted(own - read)}
+        renamer = Renamer(names)
+        body = [renamer.visit(each) for each in body]
+        place = body[-1]
+        copies = [
+            assign(name, ast.Name(fresh, ast.Load()), place) for name, fresh in names.items() if name in later
+        ]
+        return [*body, *copies]
