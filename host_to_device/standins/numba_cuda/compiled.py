@@ -233,6 +233,15 @@ def syncthreads_or(values, alive):
 
 
 @njit(**OPTIONS)
+def anybody(alive):
+    """Tell whether a thread of the block is still there."""
+    for k in range(len(alive)):
+        if alive[k]:
+            return True
+    return False
+
+
+@njit(**OPTIONS)
 def agreement(values, alive):
     """Return the value that all threads brought.
 

@@ -16,7 +16,7 @@ import re
 import sys
 import tempfile
 import types as python_types
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,7 @@ NAMES = (
     *(f"{PREFIX}{name}" for name in ("popc", "brev", "clz", "ffs", "fma", "cbrt")),
     *(f"{PREFIX}syncthreads_{name}" for name in ("count", "and", "or")),
     f"{PREFIX}agreement",
+    f"{PREFIX}anybody",
 )
 
 
@@ -195,7 +196,7 @@ class Module:
             f"{name} = {PREFIX}compiled.{name.removeprefix(PREFIX)}"
             for name in NAMES
             if re.search(rf"\b{name}\b", everything)
-            or (program.waits and re.search("take_|syncthreads|agreement", name))
+            or (program.waits and re.search("take_|syncthreads|agreement|anybody", name))
         ]
         self.head = "\n".join(lines) + "\n\n"
         self.caching = not self.objects and not program.kernel.filename.startswith("<")
@@ -204,8 +205,10 @@ class Module:
     def functions(self, caching: bool) -> str:
         return "\n\n".join(_function_text(each.tree, caching) for each in self.plain)
 
-    def parameters(self) -> str:
-        return "".join(f", {name}" for name in self.program.kernel.parameters)
+    def parameters(self, assigned: Collection[str] = ()) -> str:
+        """Return the kernel's parameters for the launch function; those that it overwrites under other names."""
+        names = self.program.kernel.parameters
+        return "".join(f", {PREFIX}in_{name}" if name in assigned else f", {name}" for name in names)
 
     def text(self, arguments: tuple[types.Type, ...]) -> str:
         """Return the whole module; a kernel with barriers depends on the types of its arguments."""
@@ -250,10 +253,11 @@ class Module:
                 memory.append(f"{PREFIX}pub{tag} = np.empty({PREFIX}n, np.dtype({own[name].str!r}))")
         block = region_text.BlockProgram(cut, takes)
         block.write(2, f"{region_text.ALIVE}[:] = True")
+        block.parameters(self.program.kernel.parameters)
         block.nodes(cut.nodes, 2)
         launch = LAUNCH.format(
             caching=self.caching,
-            parameters=self.parameters(),
+            parameters=self.parameters(cut.assigned),
             memory="\n".join(f"    {line}" for line in memory),
             block="\n".join(block.lines),
         )

@@ -59,6 +59,13 @@ def waits_for_block(body: list[ast.stmt]) -> bool:
     return any(call.args[0].value in BLOCK_SYNCS for statement in body for call in syncs(statement))
 
 
+def is_structure(statement: ast.stmt) -> bool:
+    """Tell whether a block goes through this statement together: threads wait in it, or leave such a loop by it."""
+    if isinstance(statement, ast.For | ast.While):
+        return has_sync(statement)
+    return isinstance(statement, ast.If) and (has_sync(statement) or leaves_loop(statement))
+
+
 def makes_local(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == LOCAL
 

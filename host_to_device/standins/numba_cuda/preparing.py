@@ -59,11 +59,11 @@ class Preparation:
                     raise CannotCut("threads wait in the header of a for loop")
                 name = f"{PREFIX}test{len(self.exchanged)}"
                 steps = self.separate_one(assign(name, header, statement))
-                statement.test = ast.copy_location(ast.Name(name, ast.Load()), statement)
+                test = ast.copy_location(ast.Name(name, ast.Load()), statement)
                 if isinstance(statement, ast.If):
-                    before = steps
+                    before, statement.test = steps, test
                 else:
-                    statement.before_test = steps
+                    return [self.loop_that_asks_inside(statement, steps, test)]
             statement.body = self.separate(statement.body)
             statement.orelse = self.separate(statement.orelse)
             return [*before, statement]
@@ -101,6 +101,15 @@ class Preparation:
             *(ast.fix_missing_locations(ast.copy_location(each, statement)) for each in before),
             statement,
         ]
+
+    def loop_that_asks_inside(self, statement: ast.While, steps: list[ast.stmt], test: ast.expr) -> ast.While:
+        """Return `while True: …; if not test: break; …` for a loop whose test makes threads wait."""
+        if statement.orelse:
+            raise CannotCut("a loop with barriers has an else")
+        leave = ast.If(ast.UnaryOp(ast.Not(), test), [ast.Break()], [])
+        body = [*steps, leave, *self.separate(statement.body)]
+        loop = ast.While(ast.Constant(True), body, [])
+        return ast.fix_missing_locations(ast.copy_location(loop, statement))
 
     # -- under a condition that may differ from thread to thread, variables of their own
 

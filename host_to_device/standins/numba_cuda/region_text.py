@@ -166,13 +166,23 @@ class BlockProgram:
 
     def loop(self, node: Loop, depth: int) -> None:
         header = node.header
-        check = f"if {PREFIX}stopped({STOP}): raise {PREFIX}KernelStopped()"
-        if isinstance(header, ast.For):
-            self.write(depth, f"for {header.target.id} in {ast.unparse(header.iter)}:")
-            self.write(depth + 1, check)
-        else:
-            self.write(depth, "while True:")
-            self.write(depth + 1, check)
-            self.nodes(node.before_test, depth + 1) if node.before_test else None
+        is_for = isinstance(header, ast.For)
+        self.write(
+            depth, f"for {header.target.id} in {ast.unparse(header.iter)}:" if is_for else "while True:"
+        )
+        self.write(depth + 1, f"if {PREFIX}stopped({STOP}): raise {PREFIX}KernelStopped()")
+        if self.cut.returns:
+            self.write(depth + 1, f"if not {PREFIX}anybody({ALIVE}): break")
+        if not is_for:
+            if node.before_test:
+                self.nodes(node.before_test, depth + 1)
             self.write(depth + 1, f"if not ({ast.unparse(header.test)}): break")
         self.nodes(node.body, depth + 1)
+
+    def parameters(self, names: list[str]) -> None:
+        """Give every block the arguments anew that the kernel overwrites."""
+        for name in names:
+            if name in self.cut.assigned:
+                self.write(2, f"{name} = {PREFIX}in_{name}")
+                if name in self.cut.remembered:
+                    self.write(2, f"{PREFIX}p_{name}[:] = {name}")

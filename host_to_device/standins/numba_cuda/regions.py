@@ -24,6 +24,7 @@ from host_to_device.standins.numba_cuda.flow import (
     assign,
     exposed,
     has_sync,
+    is_structure,
     leaves_loop,
     makes_local,
     mentions,
@@ -95,6 +96,8 @@ class Cut:
     local_arrays: dict[str, ast.Call]
     exchanged: dict[str, str]  # variable a thread brings → kind of exchange
     known: dict[str, str]  # remembered variables of the rewriting's own → dtype
+    assigned: set[str]  # every name that the kernel sets
+    returns: bool  # whether a thread may end before the others
 
 
 class Cutter(Uniformity):
@@ -123,8 +126,8 @@ class Cutter(Uniformity):
                 if masks and kind.value in BLOCK_SYNCS:
                     raise CannotCut("a barrier stands under a condition that differs from thread to thread")
                 nodes.append(Boundary(kind.value, rest[0].value if rest else None))
-            elif isinstance(statement, ast.If) and has_sync(statement):
-                waits = waits_for_block([statement])
+            elif isinstance(statement, ast.If) and is_structure(statement):
+                waits = waits_for_block([statement]) or not has_sync(statement)
                 if waits and masks:
                     raise CannotCut("a barrier stands under a condition that differs from thread to thread")
                 if waits or self.same(statement.test):
@@ -200,11 +203,11 @@ class Cutter(Uniformity):
         elif isinstance(statement, ast.For):
             self.check_for(statement)
         flush()
-        before = self.build(getattr(statement, "before_test", []), masks)
+        before: list = []
         if isinstance(statement, ast.While) and not self.same(header):
             steps: list[ast.stmt] = []
             name = self.agree(header, steps)
-            before += [*self.build(steps, masks), Agree(name.id, self.brought(name.id))]
+            before = [*self.build(steps, masks), Agree(name.id, self.brought(name.id))]
             statement.test = name
         return [*agreed, Loop(statement, before, self.build(statement.body, masks))]
 
@@ -231,6 +234,7 @@ class Cutter(Uniformity):
         for region, (read, definite, written) in zip(self.regions, facts, strict=True):
             region.stores = sorted(written & remembered)
             region.loads = sorted((read | (set(region.stores) - definite)) & remembered)
+        returns = any(isinstance(node, ast.Return) for each in self.body for node in ast.walk(each))
         return Cut(
             nodes,
             self.regions,
@@ -239,6 +243,8 @@ class Cutter(Uniformity):
             self.local_arrays(remembered),
             self.exchanged,
             self.known,
+            self.assigned,
+            returns,
         )
 
     def local_arrays(self, names: set[str]) -> dict[str, ast.Call]:

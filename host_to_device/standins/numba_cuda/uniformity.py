@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from host_to_device.standins.numba_cuda.flow import has_sync, stored, waits_for_block
+from host_to_device.standins.numba_cuda.flow import has_sync, is_structure, stored, waits_for_block
 from host_to_device.standins.numba_cuda.preparing import SCOPE, Preparation
 from host_to_device.standins.numba_cuda.rewriting import (
     FIRST_UNIFORM,
@@ -44,15 +44,14 @@ class Uniformity(Preparation):
         """
         for statement in body:
             names = stored(statement)
-            if isinstance(statement, ast.If | ast.While | ast.For) and has_sync(statement):
-                # Where a whole block waits under a condition, its threads have to agree on it.
-                waits = waits_for_block([statement])
+            if is_structure(statement):
+                # Where a whole block waits under a condition, or leaves such a loop, its threads have to agree.
+                waits = waits_for_block([statement]) or not has_sync(statement)
                 same = not isinstance(statement, ast.If) or waits or self.same(statement.test)
                 if isinstance(statement, ast.For) and not waits and not self.same(statement.iter):
                     lost |= stored(statement.target)
                 elif isinstance(statement, ast.For):
                     lost |= {name for name in stored(statement.target) if not self.belongs(name, scope)}
-                self.lose(getattr(statement, "before_test", []), scope, lost)
                 for part in ("body", "orelse"):
                     tag = self.scopes.get((id(statement), part), -1)
                     self.same_as[tag] = scope if same else tag
@@ -100,7 +99,8 @@ class Uniformity(Preparation):
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Name):
                 known = node.func.id in PURE_BUILTINS or node.func.id.startswith(f"{PREFIX}c")
-                if node.func.id in self.assigned or not known:
+                sweeps = node.func.id in ("min", "max") and len(node.args) < 2
+                if node.func.id in self.assigned or not known or sweeps:
                     return False
             elif not (isinstance(node.func, ast.Attribute) and self.same(node.func)):
                 return False

@@ -1,0 +1,32 @@
+"""The benchmark command: `python -m host_to_device.bench simt [--quick]`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from host_to_device.bench import simt
+
+BENCHMARKS = {"simt": simt.report}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one benchmark and print its report; give the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m host_to_device.bench", description=__doc__)
+    parser.add_argument("name", help=f"what to measure: {', '.join(BENCHMARKS)}")
+    parser.add_argument("--quick", action="store_true", help="fewer repetitions")
+    asked = parser.parse_args(arguments)
+    if asked.name not in BENCHMARKS:
+        print(f"no benchmark is called {asked.name!r}: there is {', '.join(BENCHMARKS)}", file=sys.stderr)
+        return 2
+    try:
+        for line in BENCHMARKS[asked.name](quick=asked.quick):
+            print(line, flush=True)
+    except RuntimeError as problem:
+        print(f"{asked.name}: {problem}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
