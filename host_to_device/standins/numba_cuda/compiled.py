@@ -37,34 +37,35 @@ ATOMIC_TYPES = {
 def _atomic(name):
     """Return the helper as a function that takes arrays of CUDA's atomic types only."""
     plain, allowed = getattr(helpers, name), ATOMIC_TYPES[name]
+    public = {"atomic_and": "atomic.and_", "atomic_or": "atomic.or_"}.get(name, name.replace("_", ".", 1))
 
     def stub(*arguments):
         raise NotImplementedError
 
     def choose(array, *rest):
         if not isinstance(array, types.Array):
-            raise TypingError(f"cuda.{name.replace('_', '.', 1)}() takes an array and was given {array}")
+            raise TypingError(f"cuda.{public}() takes an array and was given {array}")
         if array.dtype not in allowed:
             raise TypingError(
-                f"cuda.{name.replace('_', '.', 1)}() is not defined for arrays of {array.dtype}: "
+                f"cuda.{public}() is not defined for arrays of {array.dtype}: "
                 f"use {', '.join(str(each) for each in allowed)}"
             )
         return plain
 
     if name == "atomic_compare_and_swap":
-        overload(stub, inline="never")(lambda array, old, value: choose(array))
+        overload(stub, jit_options=OPTIONS)(lambda array, old, value: choose(array))
 
         def call(array, old, value):
             return stub(array, old, value)
 
     elif name == "atomic_cas":
-        overload(stub)(lambda array, index, old, value: choose(array))
+        overload(stub, jit_options=OPTIONS)(lambda array, index, old, value: choose(array))
 
         def call(array, index, old, value):
             return stub(array, index, old, value)
 
     else:
-        overload(stub)(lambda array, index, value: choose(array))
+        overload(stub, jit_options=OPTIONS)(lambda array, index, value: choose(array))
 
         def call(array, index, value):
             return stub(array, index, value)

@@ -8,9 +8,9 @@ int64 and int32 times int32 is an int64, as on a GPU.
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import importlib.util
-import inspect
 import os
 import re
 import sys
@@ -41,7 +41,7 @@ from host_to_device.standins.numba_cuda import (
     rewriting,
     uniformity,
 )
-from host_to_device.standins.numba_cuda.rewriting import LINEAR, PREFIX, SHARED, STOP, THREAD, Program, where
+from host_to_device.standins.numba_cuda.rewriting import LINEAR, PREFIX, SHARED, STOP, THREAD, Program
 
 OPTIONS = "nogil=True, error_model='numpy', boundscheck=True"
 HEADER = f"""\
@@ -109,7 +109,7 @@ class _LoopChecks(ast.NodeTransformer):
 
     def visit_loop(self, node: ast.For | ast.While) -> ast.AST:
         self.generic_visit(node)
-        if isinstance(node, ast.For) and (_short(node.iter) or ast.unparse(node.target).startswith(PREFIX)):
+        if isinstance(node, ast.For) and (_short(node) or ast.unparse(node.target).startswith(PREFIX)):
             return node
         check = ast.parse(f"if {PREFIX}stopped({STOP}):\n    raise {PREFIX}KernelStopped()").body[0]
         for each in ast.walk(check):
@@ -120,13 +120,17 @@ class _LoopChecks(ast.NodeTransformer):
     visit_For = visit_While = visit_loop
 
 
-def _short(iterated: ast.expr) -> bool:
-    """Tell whether a loop surely ends soon: a range of literals, none of them large."""
-    if not (
-        isinstance(iterated, ast.Call) and isinstance(iterated.func, ast.Name) and iterated.func.id == "range"
-    ):
+def _short(loop: ast.For) -> bool:
+    """Tell whether a loop surely ends soon: over a range of literals, none of them large, and no loop inside."""
+    header = loop.iter
+    if not (isinstance(header, ast.Call) and isinstance(header.func, ast.Name) and header.func.id == "range"):
         return False
-    return all(isinstance(each, ast.Constant) and abs(each.value) <= 4096 for each in iterated.args)
+    if any(isinstance(each, ast.For | ast.While) for inner in loop.body for each in ast.walk(inner)):
+        return False
+    return all(
+        isinstance(each, ast.Constant) and type(each.value) is int and each.value <= 4096
+        for each in header.args
+    )
 
 
 # ---- the module
@@ -200,6 +204,7 @@ class Module:
         ]
         self.head = "\n".join(lines) + "\n\n"
         self.caching = not self.objects and not program.kernel.filename.startswith("<")
+        self.texts: dict[str, str] = {}  # file name → what Numba compiles under this name, for messages
         self.plain = [each for each in program.functions.values() if not each.waits]
 
     def functions(self, caching: bool) -> str:
@@ -354,7 +359,9 @@ def infer(module: Module, cut: regions.Cut, arguments: tuple[types.Type, ...]) -
     space = module.namespace()
     exec(module.head + module.functions(False), space)
     text = ast.unparse(ast.fix_missing_locations(tree))
-    exec(compile(text, module.program.kernel.filename + " (types)", "exec"), space)
+    name = f"<types of {module.program.kernel.name}>"
+    module.texts[name] = text
+    exec(compile(text, name, "exec"), space)
     shared = types.Tuple([shared_type(each) for each in module.shared])
     signature = (
         types.UniTuple(types.int32, LINEAR + 1),
@@ -430,81 +437,82 @@ def _version() -> str:
 
 
 def load(module: Module, arguments: tuple[types.Type, ...]) -> tuple[Callable, bool]:
-    """Return the launch function of a kernel for these argument types, and whether its threads must agree.
+    """Return a kernel's launch function, compiled for these arguments, and whether its threads must agree.
 
     Raises
     ------
     NotCompilable
-        If the kernel's control flow is more than regions can express.
+        If the kernel's control flow is more than regions can express, or Numba's compiler fails.
+    numba.core.errors.NumbaError
+        If Numba refuses the kernel.
     """
     folder = cache_folder() if module.caching else None
-    if folder is None:
-        module.caching = False
-        space = module.namespace()
-        text = module.text(arguments)
-        name = f"<stand-in for {module.program.kernel.name}>"
+    if folder is not None:
+        name = _name(module, arguments)
+        try:
+            return _from_disk(module, arguments, folder, name)
+        except (NotCompilable, errors.NumbaError):
+            raise
+        except Exception:  # damaged files, a full disk, a folder that is gone: do without
+            for damaged in (folder / f"{name}.py", *folder.glob(f"__pycache__/{name}.*")):
+                with contextlib.suppress(OSError):
+                    damaged.unlink()
+    module.caching = False
+    name, space = f"<stand-in for {module.program.kernel.name}>", module.namespace()
+    text = module.texts[name] = module.text(arguments)
+    try:
         exec(compile(text, name, "exec"), space)
-        return space["launch"], _AGREEMENT in text
-    key = "".join(
-        [_version(), module.head, ast.dump(module.program.kernel.tree)]
-        + [ast.dump(each.tree) for each in module.program.functions.values()]
-        + [repr(module.shared)]
-        + ([str(arguments)] if module.program.waits else [])
-    )
-    name = f"{module.program.kernel.name}_{hashlib.sha256(key.encode()).hexdigest()[:20]}"
+        return _compiled(space["launch"], module, arguments), _AGREEMENT in text
+    except errors.NumbaError:
+        raise
+    except Exception as problem:
+        raise NotCompilable(f"Numba cannot compile it ({type(problem).__name__}: {problem})") from problem
+
+
+def _name(module: Module, arguments: tuple[types.Type, ...]) -> str:
+    """Return a name that no other kernel has, nor this one for other arguments.
+
+    One file for each set of types: Numba's index of a file with several is not safe against a second process.
+    """
+    program = module.program
+    trees = [ast.dump(each.tree) for each in (program.kernel, *program.functions.values())]
+    key = "".join([_version(), module.head, *trees, repr(module.shared), str(arguments)])
+    return f"{program.kernel.name}_{hashlib.sha256(key.encode()).hexdigest()[:20]}"
+
+
+def _from_disk(
+    module: Module, arguments: tuple[types.Type, ...], folder: Path, name: str
+) -> tuple[Callable, bool]:
+    """Return what `load` returns, from a file that is made where it is not there or not whole."""
     path = folder / f"{name}.py"
-    if not path.exists():
+    text = _whole(path)
+    if text is None:
         text = module.text(arguments)
-        with tempfile.NamedTemporaryFile(
-            "w", dir=folder, suffix=".part", delete=False, encoding="utf-8"
-        ) as part:
+        text += f"\n# {hashlib.sha256(text.encode()).hexdigest()}\n"
+        with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".part", delete=False, encoding="utf-8") as part:
             part.write(text)
         os.replace(part.name, path)
+    module.texts[str(path)] = text
     full_name = f"host_to_device_kernel_{name}"
     spec = importlib.util.spec_from_file_location(full_name, path)
     loaded = importlib.util.module_from_spec(spec)
     sys.modules[full_name] = loaded  # Numba's cache finds a function's module by name
     spec.loader.exec_module(loaded)
-    return loaded.launch, _AGREEMENT in path.read_text(encoding="utf-8")
+    return _compiled(loaded.launch, module, arguments), _AGREEMENT in text
 
 
-def explain(problem: errors.NumbaError, program: Program) -> errors.NumbaError:
-    """Return a typing error as one line that names the learner's line, as well as it can be known."""
-    text = re.sub(r"\x1b\[[0-9;]*m", "", str(problem))
-    reason = next((line for line in reversed(text.splitlines()) if line.strip().startswith("cuda.")), None)
-    patterns = (
-        r"(cuda\.\S+\(\) (?:is not|takes).*)",
-        r"(No implementation of function .*? found for signature:)",
-        r"(Cannot unify .*)",
-        r"(Unknown attribute .*)",
-        r"(Use of unsupported NumPy function .*)",
-        r"(Cannot determine Numba type of .*)",
-        r"(Cannot assign .*|Cannot modify readonly array.*|.*readonly.*)",
-        r"(Untyped global name .*)",
-        r"(.*not supported.*)",
-    )
-    for pattern in patterns:
-        found = re.search(pattern, text)
-        if found and not reason:
-            reason = found[1]
-    reason = (reason or text.strip().splitlines()[0]).strip().rstrip(":")
-    signature = re.search(r">>> (.*)", text)
-    if reason.startswith("No implementation") and signature:
-        reason = f"{reason}: {signature[1].strip()}"
-    reason = re.sub(r"Function\(<built-in function (\w+)>\)", r"\1", reason)
-    line = _learner_line(text, program)
-    place = f", {where(program.kernel.original, line)}" if line else ""
-    return errors.TypingError(f"{program.kernel.name}(){place}: {reason}")
+def _whole(path: Path) -> str | None:
+    """Return the text of a module of the cache, or None if it is not there or not as it was written."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return None
+    body, _, digest = text.rpartition("\n# ")
+    return text if digest.strip() == hashlib.sha256(body.encode()).hexdigest() else None
 
 
-def _learner_line(text: str, program: Program) -> int | None:
-    """Find the learner's line that a message of Numba quotes."""
-    quoted = [line.strip() for line in re.findall(r"^def .*|^    .+|^>>>.*", text, re.M)]
-    for each in (program.kernel, *program.functions.values()):
-        lines, first = inspect.getsourcelines(each.original)
-        plain = [re.sub(r"\s+", "", line) for line in lines]
-        for statement in reversed(quoted):
-            squeezed = re.sub(r"\s+", "", statement)
-            if len(squeezed) > 4 and squeezed in plain:
-                return first + plain.index(squeezed)
-    return None
+def _compiled(launch: Callable, module: Module, arguments: tuple[types.Type, ...]) -> Callable:
+    shared = types.Tuple([shared_type(each) for each in module.shared])
+    sizes, numbers = types.UniTuple(types.int64, 3), types.Array(types.int64, 1, "C")
+    launch.compile((types.int64, types.int64, sizes, sizes, numbers, numbers, shared, numbers, *arguments))
+    return launch

@@ -128,6 +128,8 @@ class Cutter(Uniformity):
                 nodes.append(Boundary(kind.value, rest[0].value if rest else None))
             elif isinstance(statement, ast.If) and is_structure(statement):
                 waits = waits_for_block([statement]) or not has_sync(statement)
+                if not has_sync(statement) and not self.same(statement.test) and not self.left_by_blocks(statement):
+                    raise CannotCut("a loop with warp operations is left by some threads only")
                 if waits and masks:
                     raise CannotCut("a barrier stands under a condition that differs from thread to thread")
                 if waits or self.same(statement.test):
@@ -163,6 +165,16 @@ class Cutter(Uniformity):
                 pending.append(statement)
         flush()
         return nodes
+
+    def left_by_blocks(self, statement: ast.If) -> bool:
+        """Tell whether the loop that a statement leaves is one in which the whole block waits."""
+        loops = [
+            node
+            for each in self.body
+            for node in ast.walk(each)
+            if isinstance(node, ast.For | ast.While) and any(inner is statement for inner in ast.walk(node))
+        ]
+        return waits_for_block([loops[-1]])  # ast.walk comes to the innermost one last
 
     # -- values on which a block's threads must agree
 
