@@ -34,7 +34,7 @@ def add(a, b, out):
 
 @cuda.jit
 def matmul(a, b, out):
-    """The tiled product with guards for ragged edges, after Numba's documentation."""
+    """Multiply by tiles, with guards for ragged edges, after Numba's documentation."""
     tile_a = cuda.shared.array((TILE, TILE), float32)
     tile_b = cuda.shared.array((TILE, TILE), float32)
     column, row = cuda.grid(2)

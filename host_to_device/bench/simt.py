@@ -107,9 +107,14 @@ def in_child(*arguments: object, **environment: str) -> list:
 def simulator(rows: list[Row], runs: int) -> list[list[float]]:
     """Return the seconds of each run of each row on Numba's simulator, extrapolated where the row says so."""
     wanted = list(dict.fromkeys((row.name, row.simulated or row.size) for row in rows))
-    found = dict(zip(wanted, in_child("simulator", runs, *(part for each in wanted for part in each)), strict=True))
+    found = dict(
+        zip(wanted, in_child("simulator", runs, *(part for each in wanted for part in each)), strict=True)
+    )
     return [
-        [seconds * row.size / (row.simulated or row.size) for seconds in found[row.name, row.simulated or row.size]]
+        [
+            seconds * row.size / (row.simulated or row.size)
+            for seconds in found[row.name, row.simulated or row.size]
+        ]
         for row in rows
     ]
 

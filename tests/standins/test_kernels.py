@@ -51,7 +51,9 @@ def sample(times: int) -> list[Case]:
     wanted = Counter({kind: min(times, count) for kind, count in KINDS.items()})
     rest, chosen = {case.name: (case, weight(case)) for case in ALL}, []
     while missing := wanted - shown(chosen):
-        gain = {name: sum(kind in missing for kind in shown([case])) / cost for name, (case, cost) in rest.items()}
+        gain = {
+            name: sum(kind in missing for kind in shown([case])) / cost for name, (case, cost) in rest.items()
+        }
         chosen.append(rest.pop(max(gain, key=gain.get))[0])
     for case in sorted(chosen, key=weight, reverse=True):  # what the later ones made needless
         if not wanted - shown([each for each in chosen if each is not case]):

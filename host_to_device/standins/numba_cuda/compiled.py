@@ -149,6 +149,11 @@ def fma(a, b, c):
 
 
 @njit(**OPTIONS)
+def fence():
+    pass
+
+
+@njit(**OPTIONS)
 def cbrt(x):
     return np.cbrt(x)
 

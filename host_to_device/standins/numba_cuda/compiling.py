@@ -60,7 +60,7 @@ from host_to_device.standins.numba_cuda import compiled as {PREFIX}compiled
 NAMES = (
     *(f"{PREFIX}{name}" for name in compiled.ATOMICS),
     *(f"{PREFIX}{name}" for name in compiled.TAKERS),
-    *(f"{PREFIX}{name}" for name in ("popc", "brev", "clz", "ffs", "fma", "cbrt")),
+    *(f"{PREFIX}{name}" for name in ("popc", "brev", "clz", "ffs", "fma", "cbrt", "fence")),
     *(f"{PREFIX}syncthreads_{name}" for name in ("count", "and", "or")),
     f"{PREFIX}agreement",
     f"{PREFIX}anybody",
@@ -459,11 +459,11 @@ def load(module: Module, arguments: tuple[types.Type, ...]) -> tuple[Callable, b
                     damaged.unlink()
     module.caching = False
     name, space = f"<stand-in for {module.program.kernel.name}>", module.namespace()
-    text = module.texts[name] = module.text(arguments)
     try:
+        text = module.texts[name] = module.text(arguments)
         exec(compile(text, name, "exec"), space)
         return _compiled(space["launch"], module, arguments), _AGREEMENT in text
-    except errors.NumbaError:
+    except (NotCompilable, errors.NumbaError):
         raise
     except Exception as problem:
         raise NotCompilable(f"Numba cannot compile it ({type(problem).__name__}: {problem})") from problem
@@ -489,7 +489,9 @@ def _from_disk(
     if text is None:
         text = module.text(arguments)
         text += f"\n# {hashlib.sha256(text.encode()).hexdigest()}\n"
-        with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".part", delete=False, encoding="utf-8") as part:
+        with tempfile.NamedTemporaryFile(
+            "w", dir=folder, suffix=".part", delete=False, encoding="utf-8"
+        ) as part:
             part.write(text)
         os.replace(part.name, path)
     module.texts[str(path)] = text

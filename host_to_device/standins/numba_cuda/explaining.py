@@ -21,7 +21,11 @@ def explain(problem: errors.NumbaError, module: Module) -> errors.NumbaError:
     lines = [line.strip() for line in message.splitlines()]
     lines = [line for line in lines if line and not line.startswith("Failed in ")]
     specific = re.search(r"raised a specific error:\s+\w+: (.*)", message)
-    reason = specific[1] if specific else " ".join(itertools.takewhile(lambda line: "candidate" not in line, lines))
+    reason = (
+        specific[1]
+        if specific
+        else " ".join(itertools.takewhile(lambda line: "candidate" not in line, lines))
+    )
     for pattern, plain in PLAIN_WORDS:
         reason = re.sub(pattern, plain, reason)
     return errors.TypingError(f"{program.kernel.name}(){_place(text, module)}: {reason.strip()}")
@@ -34,8 +38,12 @@ PLAIN_WORDS = (
     (r"Literal\[str\]\([^()]*\)", "str"),
     (r"found for signature: >>> ", "found for signature: "),
     (r", defined at .*", ""),
+    (r"NRT required but not enabled", r"this makes an array, and a kernel cannot allocate (\g<0>)"),
     (r"'(\w+)\.\d+'", r"'\1'"),
-    (r"Cannot bind 'args=\(.*' to signature '\((?:_h2d_\w+, )*(.*?)\)' due to \"TypeError: (.*?)\"", r"\2 of (\1)"),
+    (
+        r"Cannot bind 'args=\(.*' to signature '\((?:_h2d_\w+, )*(.*?)\)' due to \"TypeError: (.*?)\"",
+        r"\2 of (\1)",
+    ),
     (rf"{PREFIX}(?:[cf]\d+_)?(?:math_)?", ""),
 )
 

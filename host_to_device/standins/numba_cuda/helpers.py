@@ -231,7 +231,12 @@ def take_match_all_sync(values, first, lane, present, mask, value):
     return mask, True
 
 
+def fence():
+    """Do nothing: what a thread has written is seen by the next one anyway."""
+
+
 KERNEL_HELPERS = (
+    fence,
     *(local, atomic_add, atomic_sub, atomic_and, atomic_or, atomic_xor, atomic_inc, atomic_dec, atomic_exch),
     *(atomic_max, atomic_min, atomic_nanmax, atomic_nanmin, atomic_cas, atomic_compare_and_swap),
     *(popc, brev, clz, ffs, fma, cbrt),

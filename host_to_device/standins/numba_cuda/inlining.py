@@ -53,7 +53,7 @@ class Inliner:
         else:
             replaced = Replacer(call, result)
             statement = replaced.visit(statement)
-        return [*self.statements(body), ast.fix_missing_locations(statement)]
+        return [*self.statements(body), *self.statement(ast.fix_missing_locations(statement))]
 
     def call_in_arguments(self, call: ast.Call) -> bool:
         return any(self.call_in(argument) for argument in call.args)
@@ -71,9 +71,9 @@ class Inliner:
         names = {name: f"{name}_{PREFIX}i{self.count}" for name in own}
         given = dict(zip(function.parameters, call.args[3:], strict=False))
         given |= {keyword.arg: keyword.value for keyword in call.keywords}
-        defaults = function.original.__defaults__ or ()
+        defaults = function.tree.args.defaults
         for name, value in zip(reversed(function.parameters), reversed(defaults), strict=False):
-            given.setdefault(name, ast.Constant(value))
+            given.setdefault(name, copy.deepcopy(value))
         if set(given) != set(function.parameters):
             raise CannotCut(f"{function.original.__name__}() is called with the wrong number of arguments")
         entry = [

@@ -5,7 +5,12 @@ slower than `compiling` by orders of magnitude, and NumPy's scalars follow NumPy
 
 - thread numbers and integer literals are Python's integers: they never overflow, and times a float32 they give
   a float32, where Numba gives a float64. Integers from arrays have 64 bits in a calculation, as Numba's have;
+- unsigned integers of 8, 16 and 32 bits count as signed ones of 64: 0 - 1 is -1, where Numba's wraps;
+- an integer of 8 or 16 bits times a float32 gives a float64, where Numba gives a float32;
+- a variable, `min`, `max` and `a if c else b` have the type of the value they happen to have, where Numba finds
+  one type for all: after `x = a[i]` and, somewhere else in a loop, `x = x * 0.5`, that is float64 throughout;
 - an integer divided by zero raises here and gives something on a GPU;
+- an int64 or uint64 array raises where a number does not fit, and so does a uint64 with a negative literal;
 - `math` functions of a float32 are computed in float64 and rounded: the last bit may differ.
 
 Literals are float64 as on a GPU, and functions of `math` give a float32 for a float32.
@@ -93,8 +98,9 @@ class _Math:
 
 def keep_float32(function: Callable) -> Callable:
     """Return a function of `math` that gives a float32 for float32 arguments and a float64 for others."""
-    if function in (math.floor, math.ceil, math.trunc):
-        return lambda x: int(function(x))
+    if function in (math.floor, math.ceil, math.trunc):  # Numba's give floats on CUDA
+        rounded = getattr(np, function.__name__)
+        return lambda x: rounded(x) if type(x) is np.float32 else rounded(np.float64(x))
     if function in (math.isnan, math.isinf, math.isfinite):
         return function
 
@@ -114,30 +120,54 @@ def keep_float32(function: Callable) -> Callable:
     return call
 
 
+def cast(kind: type[np.generic]) -> Callable:
+    """Return the conversion to a type: an integer loses its upper bits, and is calculated with as a wide one."""
+    if not issubclass(kind, np.integer):
+        return kind
+    bits = 8 * np.dtype(kind).itemsize
+    mask, half = (1 << bits) - 1, 1 << (bits - 1) if issubclass(kind, np.signedinteger) else 0
+    wide = np.uint64 if kind is np.uint64 else np.int64
+
+    def narrowed(value: Any) -> np.integer:
+        whole = int(value) if math.isfinite(value) else 0
+        return wide(((whole + half) & mask) - half)
+
+    return narrowed
+
+
+def as_float(value: Any) -> np.floating:
+    """Return what `float(value)` is in a kernel: a float32 stays one."""
+    return value if type(value) is np.float32 else np.float64(value)
+
+
 def plain(value: Any) -> Any:
     """Return what the interpreter uses for a constant that Numba knows by another object."""
     if isinstance(value, type) and issubclass(value, np.generic):
-        return value
+        return cast(value)
     if hasattr(value, "py_func"):  # a function compiled by numba.njit
         return value.py_func
     if type(value).__module__.startswith("numba"):
-        return as_dtype(value).type
+        return cast(as_dtype(value).type)
     if value is math:
         return _Math()
     if value is float:
-        return np.float64
+        return as_float
     if getattr(value, "__module__", "") == "math":
         return keep_float32(value)
     return value
 
 
-def interpreted(program: Program) -> Callable:
-    """Return the kernel as a Python function (a generator function, if its threads wait)."""
+def interpreted(program: Program, own_helpers: dict[str, Callable] | None = None) -> Callable:
+    """Return the kernel as a Python function (a generator function, if its threads wait).
+
+    `own_helpers` replaces helpers by name: a check gives its own, which record what they do.
+    """
     space: dict[str, Any] = dict(MODULES)
     space |= {f"{PREFIX}{each.__name__}": each for each in helpers.KERNEL_HELPERS}
     space |= {name: as_seen(plain(value)) for name, value in program.constants.items()}
     space[f"{PREFIX}local"] = lambda shape, dtype: as_seen(np.empty(shape, dtype))
-    space[f"{PREFIX}float64"] = space["float"] = np.float64
+    space[f"{PREFIX}float64"], space["float"] = np.float64, as_float
+    space |= {f"{PREFIX}{name}": helper for name, helper in (own_helpers or {}).items()}
     for function in (*program.functions.values(), program.kernel):
         tree = _HoistFloats(space).visit(_Lower(program).visit(copy.deepcopy(function.tree)))
         module = ast.fix_missing_locations(ast.Module([tree], []))
@@ -180,24 +210,30 @@ class Interpreter:
         self.ends = time.monotonic() + seconds
         self.seconds = seconds
         self.at = (0, 0)  # block and thread whose turn it is, for messages
+        bx, by, _ = block
+        self.places = [
+            (thread % bx, thread // bx % by, thread // (bx * by)) for thread in range(self.threads)
+        ]
+        self.block_of_rest, self.rest = -1, ()  # what all threads of a block have in common
 
     def position(self, block: int, thread: int) -> tuple[int, ...]:
-        (gx, gy, _), (bx, by, _) = self.grid, self.block
-        where_in_block = (thread % bx, thread // bx % by, thread // (bx * by))
-        where_in_grid = (block % gx, block // gx % gy, block // (gx * gy))
-        return (*where_in_block, *where_in_grid, *self.block, *self.grid, thread)
+        if block != self.block_of_rest:
+            gx, gy, _ = self.grid
+            self.block_of_rest = block
+            self.rest = (block % gx, block // gx % gy, block // (gx * gy), *self.block, *self.grid)
+        return (*self.places[thread], *self.rest, thread)
 
     def run(self, blocks: Iterable[int], arguments: tuple) -> None:
         """Run these blocks, one after another."""
         shared = self.shared
         with np.errstate(all="ignore"):
-            for block in blocks:
+            for block in map(int, blocks):
                 if self.program.waits:
-                    self.run_waiting(int(block), shared, arguments)
+                    self.run_waiting(block, shared, arguments)
                 else:
                     for thread in self.order:
-                        self.at = (int(block), thread)
-                        self.function(self.position(int(block), thread), shared, None, *arguments)
+                        self.at = (block, thread)
+                        self.function(self.position(block, thread), shared, None, *arguments)
                         self.check_time()
 
     def check_time(self) -> None:
@@ -227,9 +263,8 @@ class Interpreter:
                 waiting[thread] = asked
                 exchanges = exchanges or type(asked) is not int
             self.check_time()
-            if not exchanges and not any(type(asked) is not int for asked in waiting.values()):
-                waiting.clear()  # everybody who is still there stands at a barrier
-            elif not self.release_warps(waiting, answers):
+            exchanges = exchanges or any(type(asked) is not int for asked in waiting.values())
+            if not (exchanges and self.release_warps(waiting, answers)):
                 self.release_block(waiting, answers)
 
     def release_warps(self, waiting: dict[int, Any], answers: dict[int, Any]) -> bool:
@@ -254,25 +289,26 @@ class Interpreter:
 
     def release_block(self, waiting: dict[int, Any], answers: dict[int, Any]) -> None:
         """Let the block go on: everybody who is still there stands at a barrier."""
-        predicates = [bool(asked[3]) for asked in waiting.values() if type(asked) is not int]
-        for thread, asked in waiting.items():
-            if type(asked) is not int:
-                answers[thread] = {
-                    "syncthreads_count": sum(predicates),
-                    "syncthreads_and": int(all(predicates)),
-                    "syncthreads_or": int(any(predicates)),
-                }[asked[0]]
+        exchanges = {thread: asked for thread, asked in waiting.items() if type(asked) is not int}
+        predicates = [bool(asked[3]) for asked in exchanges.values()]
+        for thread, asked in exchanges.items():
+            answers[thread] = {
+                "syncthreads_count": sum(predicates),
+                "syncthreads_and": int(all(predicates)),
+                "syncthreads_or": int(any(predicates)),
+            }[asked[0]]
         waiting.clear()
 
 
 class WideIntegers:
     """An array of narrow integers as a kernel sees it: what is read is as wide as needed, what is stored wraps."""
 
-    __slots__ = ("array", "half", "mask")
+    __slots__ = ("array", "dtype", "half", "mask", "ndim", "shape", "size")
 
     def __init__(self, array: np.ndarray) -> None:
         bits = 8 * array.dtype.itemsize
         self.array, self.mask = array, (1 << bits) - 1
+        self.size, self.shape, self.ndim, self.dtype = array.size, array.shape, array.ndim, array.dtype
         self.half = 1 << (bits - 1) if array.dtype.kind == "i" else 0
 
     def __getitem__(self, index: Any) -> Any:
@@ -280,6 +316,12 @@ class WideIntegers:
         return WideIntegers(found) if isinstance(found, np.ndarray) else np.int64(found)
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        if type(value) is np.int64:  # by far the commonest
+            try:
+                self.array[index] = value
+                return
+            except OverflowError:  # it wraps, as below
+                pass
         if not isinstance(value, int):
             value = int(value) if isinstance(value, float | np.floating) and math.isfinite(value) else value
             value = int(value) if isinstance(value, np.integer | np.bool_) else value

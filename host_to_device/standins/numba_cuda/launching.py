@@ -6,7 +6,11 @@ import contextlib
 import functools
 import importlib.util
 import math
+import re
+import reprlib
 import threading
+import time
+import types
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -36,11 +40,11 @@ MAX_BLOCK = (1024, 1024, 64)
 MAX_GRID = (2**31 - 1, 65535, 65535)
 MAX_SHARED = 48 * 1024
 
-# Options of cuda.jit that change nothing about results, or nothing that can be seen here.
+# Further options of cuda.jit, which change nothing about results.
 ACCEPTED = {
-    *("inline", "link", "debug", "opt", "lineinfo", "cache", "fastmath", "max_registers", "fma", "forceinline"),
-    *("extensions", "bind", "launch_bounds", "min_blocks_per_sm", "lto", "abi", "abi_info", "nopython", "shared_memory_carveout"),
-}  # fmt: skip
+    *("fastmath", "max_registers", "fma", "forceinline", "nopython", "extensions", "boundscheck"),
+    *("launch_bounds", "min_blocks_per_sm", "lto", "abi", "abi_info", "shared_memory_carveout"),
+}
 
 
 @dataclass(frozen=True)
@@ -81,16 +85,19 @@ def stand_in(
     Raises
     ------
     ValueError
-        If `seconds` is not positive, or if kernels are to be compiled and Numba is not there.
+        If `seconds` is not a positive number, `seed` not a whole number from 0, or if kernels are to be
+        compiled and Numba is not there.
     """
     global settings
+    if seed is not None and not (isinstance(seed, int | np.integer) and seed >= 0):
+        raise ValueError(f"seed is {seed!r}: give a whole number from 0")
     changes = {"seed": seed}
     if interpreted is not None:
         if not interpreted and not HAS_NUMBA:
             raise ValueError("kernels cannot be compiled without Numba: leave out interpreted=False")
         changes["interpreted"] = interpreted
     if seconds is not None:
-        if not seconds > 0:
+        if not (isinstance(seconds, int | float | np.number) and seconds > 0):
             raise ValueError(f"seconds is {seconds!r}: give a positive number")
         changes["seconds"] = seconds
     before = settings
@@ -109,21 +116,26 @@ def is_device_function(value: Any) -> bool:
 class CUDADispatcher:
     """A function decorated with `cuda.jit`: a kernel to be launched, or a device function for kernels to call."""
 
-    def __init__(self, py_func: Callable, device: bool, signatures: list, options: dict[str, Any]) -> None:
+    def __init__(self, py_func: Callable, device: bool, signatures: list) -> None:
         functools.update_wrapper(self, py_func)
-        self.py_func, self.device, self.options = py_func, device, options
+        self.py_func, self.device = py_func, device
         self.given_signatures = signatures
-        if signatures and not device:
-            from host_to_device.standins.numba_cuda.signatures import check_void
+        if signatures and HAS_NUMBA:
+            from host_to_device.standins.numba_cuda.signatures import check
 
-            check_void(py_func.__name__, signatures)
+            check(py_func, signatures, device)
         self.launchers: dict[Any, Compiled | None] = {}
+        self.warned = False  # that its threads do not agree where they wait
         self._program: rewriting.Program | None = None
         self._interpreted: Callable | None = None
 
     def __repr__(self) -> str:
         kind = "device function" if self.device else "kernel"
         return f"<stand-in {kind} {self.py_func.__name__}>"
+
+    def __reduce__(self) -> str:
+        """Pickle and copy by name, as Python does with functions."""
+        return self.py_func.__qualname__
 
     @property
     def program(self) -> rewriting.Program:
@@ -146,7 +158,7 @@ class CUDADispatcher:
         if self.device:
             raise TypeError(f"{self.__name__}() is a device function: only kernels can call it")
         raise ValueError(
-            "Kernel launch configuration was not specified. Use the syntax:\n\n"
+            "Kernel launch configuration was not specified. Use the syntax: "
             f"{self.__name__}[blockspergrid, threadsperblock](arg0, arg1, ..., argn)"
         )
 
@@ -162,12 +174,15 @@ class CUDADispatcher:
 
     def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Callable:
         """Return a launch over at least `ntasks` threads, with a block size chosen for you."""
+        if not isinstance(ntasks, int | np.integer):
+            raise TypeError(f"forall() takes the number of tasks as an integer, got {ntasks!r}")
         if ntasks < 0:
             raise ValueError(f"Can't create ForAll with negative task count: {ntasks}")
         threads = tpb or min(256, max(1, ntasks))
+        one_block = Launch(self, 1, threads, stream, sharedmem)
         if ntasks == 0:
             return lambda *arguments: None
-        return Launch(self, -(-ntasks // threads), threads, stream, sharedmem)
+        return Launch(self, -(-ntasks // one_block.block[0]), threads, stream, sharedmem)
 
     def specialize(self, *arguments: Any) -> CUDADispatcher:
         return self
@@ -185,6 +200,8 @@ def dimensions(value: Any, name: str, limits: tuple[int, int, int]) -> tuple[int
 
     The first two errors are Numba's (`normalize_kernel_dimensions`), the last CUDA's.
     """
+    if value is None:
+        raise ValueError(f"Kernel launch configuration was not specified: {name} is None")
     if isinstance(value, list | np.ndarray | dict | set):
         raise TypeError(f"{name} must be an integer or a tuple of integers, got {value!r}")
     parts = value if isinstance(value, tuple) else (value,)
@@ -197,7 +214,7 @@ def dimensions(value: Any, name: str, limits: tuple[int, int, int]) -> tuple[int
     for part, limit, axis in zip(size, limits, "xyz", strict=True):
         if not 1 <= part <= limit:
             raise CudaAPIError(
-                INVALID_VALUE, f"{LAUNCH_FAILED}: {name} {axis} is {part}, it may be 1 to {limit:,}"
+                INVALID_VALUE, f"{LAUNCH_FAILED}: {name} {axis} is {part:,}, it may be 1 to {limit:,}"
             )
     return size
 
@@ -218,24 +235,45 @@ class Launch:
             )
         if stream is not None:
             check_stream(stream)
-        if not isinstance(shared, int | np.integer) or not 0 <= shared <= MAX_SHARED:
+        if not isinstance(shared, int | np.integer):
+            raise TypeError(f"dynamic shared memory is a whole number of bytes, got {shared!r}")
+        if not 0 <= shared <= MAX_SHARED:
             raise CudaAPIError(
                 INVALID_VALUE,
-                f"{LAUNCH_FAILED}: {shared!r} bytes of dynamic shared memory; 0 to {MAX_SHARED:,} are there",
+                f"{LAUNCH_FAILED}: {shared:,} bytes of dynamic shared memory; 0 to {MAX_SHARED:,} are there",
             )
         self.stream, self.shared = stream or 0, int(shared)
 
-    def __call__(self, *arguments: Any) -> None:
+    def __repr__(self) -> str:
+        return f"<stand-in kernel {self.kernel.__name__}: grid {self.grid}, block {self.block}>"
+
+    def __call__(self, *arguments: Any, **by_name: Any) -> None:
+        afterwards: list[tuple[str, Callable[[], None]]] = []
+        self.run(self.prepare(arguments, by_name, afterwards))
+        for name, copy_back in afterwards:
+            try:
+                copy_back()
+            except ValueError as problem:
+                raise ValueError(f"{self.said_of(name)} cannot be copied back: {problem}") from None
+
+    def prepare(self, arguments: tuple, by_name: dict[str, Any], afterwards: list) -> tuple:
+        """Return what the kernel gets, having looked at everything that can be wrong with a launch.
+
+        What is to be copied back after the launch is appended to `afterwards`, each with its parameter's name.
+        """
         kernel, program = self.kernel, self.kernel.program
-        wanted = len(program.kernel.parameters)
-        if len(arguments) != wanted:
+        if by_name:
+            raise TypeError(
+                f"{kernel.__name__}() was given {next(iter(by_name))}=: a launch takes no keyword arguments"
+            )
+        wanted, given = len(program.kernel.parameters), len(arguments)
+        if given != wanted:
             raise TypeError(
                 f"{kernel.__name__}() takes {wanted} argument{'s' * (wanted != 1)} "
-                f"({', '.join(program.kernel.parameters)}), {len(arguments)} were given"
+                f"({', '.join(program.kernel.parameters)}), {given} {'was' if given == 1 else 'were'} given"
             )
-        afterwards: list[Callable[[], None]] = []
         values = tuple(
-            self.argument(name, value, afterwards)
+            self.take(name, value, afterwards)
             for name, value in zip(program.kernel.parameters, arguments, strict=True)
         )
         values = self.converted(values)
@@ -248,9 +286,7 @@ class Launch:
                 INVALID_VALUE,
                 f"{LAUNCH_FAILED}: {static + self.shared:,} bytes of shared memory a block; {MAX_SHARED:,} are there",
             )
-        self.run(values)
-        for copy_back in afterwards:
-            copy_back()
+        return values
 
     def converted(self, values: tuple) -> tuple:
         """Return the arguments as the kernel's own signature wants them, if it has one."""
@@ -260,33 +296,55 @@ class Launch:
 
         return convert(self.kernel.__name__, self.kernel.given_signatures, values)
 
-    def argument(self, name: str, value: Any, afterwards: list[Callable[[], None]]) -> Any:
-        """Return what the kernel gets for one argument; host arrays are copied there, and back afterwards."""
+    def said_of(self, name: str) -> str:
+        return f"{self.kernel.__name__}(): argument {name}"
+
+    def take(self, name: str, value: Any, afterwards: list) -> Any:
+        """Return what the kernel gets for one argument.
+
+        Raises
+        ------
+        TypeError, ValueError, OverflowError
+            If no kernel can take it: one line that names the argument.
+        """
+        copies: list[Callable[[], None]] = []
+        try:
+            return self.argument(value, copies)
+        except (TypeError, ValueError, OverflowError) as problem:
+            raise type(problem)(f"{self.said_of(name)}: {problem}") from None
+        finally:
+            afterwards += [(name, each) for each in copies]
+
+    def argument(self, value: Any, afterwards: list[Callable[[], None]]) -> Any:
+        """Return the memory or the number for one value; host arrays are copied there, and back afterwards."""
         if isinstance(value, memory.ArgHint):
-            device = value.to_device(afterwards, self.stream)
-            return device._array
+            return value.to_device(afterwards, self.stream)._array
         if memory.is_device_memory(value):
+            _check_dtype(value.dtype)
             return value._array
         if isinstance(value, np.ndarray):
+            if isinstance(value, np.ma.MaskedArray):
+                raise TypeError("Unsupported array type: numpy.ma.MaskedArray")
             memory.refuse_objects(value.dtype)
-            device, fresh = memory.auto_device(value, self.stream)
+            _check_dtype(value.dtype)
+            host = np.asarray(value)
+            device, fresh = memory.auto_device(host, self.stream)
             if fresh:
-                afterwards.append(lambda: device.copy_to_host(value, self.stream))
+                afterwards.append(lambda: device.copy_to_host(host, self.stream))
             return device._array
         if isinstance(value, bool | int | float | complex | np.generic):
             if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**64:
-                raise OverflowError(
-                    f"{self.kernel.__name__}(): argument {name} is {value}, too large for 64 bits"
-                )
+                raise OverflowError(f"{value} is too large for 64 bits")
+            if isinstance(value, np.generic):
+                _check_dtype(value.dtype)
             return value
         if memory.is_cuda_array(value):
             return memory.as_cuda_array(value)._array
         if isinstance(value, tuple):
-            return tuple(self.argument(name, each, afterwards) for each in value)
-        raise TypeError(
-            f"{self.kernel.__name__}(): argument {name} is a {type(value).__name__}; "
-            "a kernel takes arrays, numbers and tuples of them"
-        )
+            return tuple(self.argument(each, afterwards) for each in value)
+        advice = ": make it an array with np.array" if isinstance(value, list | range) else ""
+        kind = "None" if value is None else f"of type {type(value).__name__}"
+        raise TypeError(f"it is {kind}, and a kernel takes arrays, numbers and tuples of them{advice}")
 
     # -- running
 
@@ -307,11 +365,13 @@ class Launch:
                 for value, old in zip(values, before, strict=True):
                     if old is not None:
                         value[...] = old
-                warnings.warn(
-                    f"{self.kernel.__name__}(): some threads of a block wait at a barrier that others pass by; "
-                    "on a GPU the result is undefined",
-                    stacklevel=3,
-                )
+                if not self.kernel.warned:
+                    self.kernel.warned = True
+                    warnings.warn(
+                        f"{self.kernel.__name__}() runs interpreted, which is slow, because some threads of a block "
+                        "wait at a barrier that others pass by; on a GPU the result is undefined",
+                        stacklevel=3,
+                    )
                 self.interpret(values, order, block_order, now.seconds)
 
     def launcher(self, values: tuple) -> Compiled | None:
@@ -319,30 +379,23 @@ class Launch:
         from numba import typeof
         from numba.core import errors
 
-        from host_to_device.standins.numba_cuda import compiling
+        from host_to_device.standins.numba_cuda import compiling, explaining
 
         kernel = self.kernel
-        types = tuple(typeof(value) for value in values)
-        if types in kernel.launchers:
-            return kernel.launchers[types]
+        kinds = tuple(typeof(value) for value in values)
+        if kinds in kernel.launchers:
+            return kernel.launchers[kinds]
         module = compiling.Module(kernel.program, self.arrays)
         try:
-            launcher, agree = compiling.load(module, types)
-            shared = compiling.types.Tuple([compiling.shared_type(each) for each in self.arrays])
-            sizes = compiling.types.UniTuple(compiling.types.int64, 3)
-            numbers = compiling.types.Array(compiling.types.int64, 1, "C")
-            whole = compiling.types.int64
-            launcher.compile((whole, whole, sizes, sizes, numbers, numbers, shared, numbers, *types))
+            kernel.launchers[kinds] = Compiled(*compiling.load(module, kinds))
         except compiling.NotCompilable as reason:
             warnings.warn(
                 f"{kernel.__name__}() runs interpreted, which is slow, because {reason}", stacklevel=4
             )
-            kernel.launchers[types] = None
+            kernel.launchers[kinds] = None
         except errors.NumbaError as problem:
-            raise compiling.explain(problem, kernel.program) from None
-        else:
-            kernel.launchers[types] = Compiled(launcher, agree)
-        return kernel.launchers[types]
+            raise explaining.explain(problem, module) from None
+        return kernel.launchers[kinds]
 
     def run_compiled(
         self, launcher: Callable, values: tuple, order: np.ndarray, blocks: np.ndarray, seconds: float
@@ -358,17 +411,15 @@ class Launch:
             except BaseException as problem:
                 raised.append(problem)
 
-        worker = threading.Thread(target=work, daemon=True)
+        worker, ends = threading.Thread(target=work, daemon=True), time.monotonic() + seconds
         worker.start()
         try:
-            worker.join(seconds)
-            if worker.is_alive():
-                stop[0] = 1
-                worker.join()
-        except KeyboardInterrupt:
+            # In steps: where a wait cannot be interrupted (Windows), Ctrl-C arrives between two of them.
+            while worker.is_alive() and (left := ends - time.monotonic()) > 0:
+                worker.join(min(left, 0.1))
+        finally:
             stop[0] = 1
             worker.join()
-            raise
         if not raised:
             return
         if isinstance(raised[0], Disagreement):
@@ -384,28 +435,45 @@ class Launch:
         """Return an error that says where a kernel failed.
 
         Compiled code does not know the learner's line: the interpreter finds it, by running that thread (or
-        that block, where threads wait) again on copies of the arguments.
+        that block, where threads wait) again on copies of the arguments. What it prints has been printed.
         """
-        place = self.place(block, thread)
         copies = tuple(as_seen(value.copy() if isinstance(value, np.ndarray) else value) for value in values)
         program = self.kernel.program
-        again = self.interpreter(None, 10)
+        seconds = 2  # enough for one thread or block
+        again = self.interpreter(None, seconds)
         if not program.waits:
             again.order = [thread]
         try:
-            again.run([block], copies)
+            with time_limit(seconds), contextlib.redirect_stdout(None):
+                again.run([block], copies)
         except Exception as found:
             if type(found) is type(problem):
-                line = fault_line(found, program)
-                return type(problem)(f"{self.kernel.__name__}(){line}: {found}, in {self.place(*again.at)}")
-        return type(problem)(f"{self.kernel.__name__}(): {problem}, in {place}")
+                return self.named(found, fault_line(found, program), self.place(*again.at))
+        return self.named(problem, "", self.place(block, thread))
 
-    def place(self, block: int, thread: int) -> str:
+    def named(self, problem: BaseException, line: str, place: str) -> BaseException:
+        """Return the kernel's exception, or one of the nearest type that takes a text, with where it happened."""
+        reason = re.sub(rf"{rewriting.PREFIX}(f\d+_)?", "", str(problem))
+        words = f"{self.kernel.__name__}(){line}: {reason}".rstrip(": ")
+        text = f"{words}, in {place}"
+        for kind in type(problem).__mro__:
+            with contextlib.suppress(Exception):
+                named = kind.__new__(kind, text)  # its own way of making one may want more than a text
+                if text in str(named):
+                    return named
+        return problem
+
+    def position(self, block: int, thread: int) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+        """Return a block's index in the grid and a thread's index in its block, from their numbers."""
         (gx, gy, _), (bx, by, _) = self.grid, self.block
         return (
-            f"block ({block % gx}, {block // gx % gy}, {block // (gx * gy)}), "
-            f"thread ({thread % bx}, {thread // bx % by}, {thread // (bx * by)})"
+            (block % gx, block // gx % gy, block // (gx * gy)),
+            (thread % bx, thread // bx % by, thread // (bx * by)),
         )
+
+    def place(self, block: int, thread: int) -> str:
+        in_grid, in_block = self.position(block, thread)
+        return f"block {in_grid}, thread {in_block}"
 
     def interpreter(self, order: np.ndarray | None, seconds: float) -> Interpreter:
         shared = shared_arrays(self.arrays, self.shared)
@@ -416,7 +484,7 @@ class Launch:
         runner = self.interpreter(order, seconds)
         values = tuple(as_seen(value) for value in values)
         try:
-            with _limit(seconds):
+            with time_limit(seconds):
                 runner.run(blocks, values)
         except KernelStopped:
             raise KernelStopped(
@@ -425,16 +493,17 @@ class Launch:
             ) from None
         except Exception as problem:
             line = fault_line(problem, self.kernel.program)
-            kind = type(problem)
-            try:
-                named = kind(f"{self.kernel.__name__}(){line}: {problem}, in {self.place(*runner.at)}")
-            except Exception:
-                raise problem from None
-            raise named from None
+            raise self.named(problem, line, self.place(*runner.at)) from None
+
+
+def _check_dtype(dtype: np.dtype) -> None:
+    """Refuse elements that no kernel can calculate with."""
+    if not dtype.isnative or dtype.char in "gG":
+        raise TypeError(f"Unsupported array dtype: {dtype.str if not dtype.isnative else dtype}")
 
 
 @contextlib.contextmanager
-def _limit(seconds: float) -> Iterator[None]:
+def time_limit(seconds: float) -> Iterator[None]:
     """Stop plain Python code after so many seconds, even in a loop that never waits (where there are threads)."""
     import ctypes
     import sys
@@ -442,13 +511,12 @@ def _limit(seconds: float) -> Iterator[None]:
     if sys.platform == "emscripten" or math.isinf(seconds):
         yield
         return
-    target, done = threading.get_ident(), threading.Event()
+    target, done = ctypes.c_ulong(threading.get_ident()), threading.Event()
+    throw = ctypes.pythonapi.PyThreadState_SetAsyncExc
 
     def watch() -> None:
         if not done.wait(seconds):
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                ctypes.c_ulong(target), ctypes.py_object(KernelStopped)
-            )
+            throw(target, ctypes.py_object(KernelStopped))
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
@@ -456,6 +524,8 @@ def _limit(seconds: float) -> Iterator[None]:
         yield
     finally:
         done.set()
+        watcher.join()
+        throw(target, None)  # what has been thrown too late to arrive
 
 
 @functools.lru_cache(maxsize=32)
@@ -467,7 +537,17 @@ def _orders(threads: int, blocks: int, seed: int | None) -> tuple[np.ndarray, np
     return generator.permutation(threads), generator.permutation(blocks)
 
 
-def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
+def jit(
+    func_or_sig: Any = None,
+    device: bool = False,
+    inline: bool = False,
+    link: list | None = None,
+    debug: bool | None = None,
+    opt: bool = True,
+    lineinfo: bool = False,
+    cache: bool = False,
+    **kws: Any,
+) -> Any:
     """Make a kernel, or with `device=True` a function for kernels to call.
 
     Parameters
@@ -477,34 +557,45 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:
         is returned takes the function.
     device
         Whether kernels call it, instead of the host launching it.
-    options
-        Numba's other options. Those for the GPU's compiler (`fastmath`, `max_registers`, …) are accepted and
-        change nothing.
+    inline, debug, opt, lineinfo, cache, kws
+        Numba's options for the GPU's compiler (also `fastmath`, `max_registers`, …): accepted, and nothing
+        changes.
+    link
+        Files to link with the kernel: none, here.
 
     Raises
     ------
     NotImplementedError
-        If `boundscheck=True`, which Numba refuses for CUDA, too.
+        If `boundscheck=True`, which Numba refuses for CUDA, too, or for `link` and `extensions`.
     TypeError
         If it is given something that is not a function, or an option that Numba does not have.
     """
-    if options.get("boundscheck"):
+    if kws.get("boundscheck"):
         raise NotImplementedError("bounds checking is not supported for CUDA")
-    if options.get("link"):
+    if link:
         raise NotImplementedError("the stand-in cannot link PTX or CUDA C++ into a kernel")
-    unknown = set(options) - ACCEPTED - {"boundscheck"}
-    if unknown:
-        raise TypeError(f"cuda.jit() has no option {sorted(unknown)[0]!r}")
-    if func_or_sig is None:
-        return lambda function: jit(function, device=device, **options)
-    if isinstance(func_or_sig, CUDADispatcher):
-        raise TypeError("A jit decorator was called on an already jitted function")
-    if callable(func_or_sig) and hasattr(func_or_sig, "__code__"):
-        return CUDADispatcher(func_or_sig, device, [], options)
-    if isinstance(func_or_sig, list | str | tuple) or type(func_or_sig).__module__.startswith("numba"):
+    if kws.get("extensions"):
+        raise NotImplementedError("the stand-in has no extensions of kernels' arguments")
+    if unknown := sorted(set(kws) - ACCEPTED):
+        raise TypeError(f"cuda.jit() has no option {unknown[0]!r}")
+    if isinstance(func_or_sig, list | str | tuple) or type(func_or_sig).__name__ == "Signature":
         signatures = func_or_sig if isinstance(func_or_sig, list) else [func_or_sig]
-        return lambda function: CUDADispatcher(function, device, signatures, options)
-    raise TypeError(f"cuda.jit decorates a function, and was given a {type(func_or_sig).__name__}")
+    else:
+        signatures = []
+
+    def decorate(function: Any) -> CUDADispatcher:
+        if hasattr(function, "py_func"):
+            raise TypeError(
+                f"A jit decorator was called on an already jitted function: {function.py_func.__name__}()"
+            )
+        if not isinstance(function, types.FunctionType):
+            kind = type(function).__name__
+            raise TypeError(
+                f"cuda.jit decorates a function, and {reprlib.repr(function)} ({kind}) is not one"
+            )
+        return CUDADispatcher(function, device, signatures)
+
+    return decorate if func_or_sig is None or signatures else decorate(func_or_sig)
 
 
 def reduce(functor: Callable) -> Reduce:

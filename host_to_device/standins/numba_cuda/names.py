@@ -29,8 +29,12 @@ class Namespace(DeviceName):
 
     def __init__(self, name: str, *members: str) -> None:
         super().__init__(name)
+        self.members = members
         for member in members:
             setattr(self, member, DeviceName(f"{name}.{member}"))
+
+    def __getattr__(self, member: str) -> None:
+        raise AttributeError(f"cuda.{vars(self).get('name')} has no {member!r}")
 
 
 threadIdx, blockIdx, blockDim, gridDim = (

@@ -156,6 +156,7 @@ class BlockProgram:
 
     def boundary(self, node: Boundary, depth: int) -> None:
         if node.value is None:
+            self.write(depth, "pass")
             return
         tag = node.value.removeprefix(f"{PREFIX}v")
         values = f"{PREFIX}p_{node.value}"

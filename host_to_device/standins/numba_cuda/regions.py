@@ -128,7 +128,11 @@ class Cutter(Uniformity):
                 nodes.append(Boundary(kind.value, rest[0].value if rest else None))
             elif isinstance(statement, ast.If) and is_structure(statement):
                 waits = waits_for_block([statement]) or not has_sync(statement)
-                if not has_sync(statement) and not self.same(statement.test) and not self.left_by_blocks(statement):
+                if (
+                    not has_sync(statement)
+                    and not self.same(statement.test)
+                    and not self.left_by_blocks(statement)
+                ):
                     raise CannotCut("a loop with warp operations is left by some threads only")
                 if waits and masks:
                     raise CannotCut("a barrier stands under a condition that differs from thread to thread")

@@ -84,6 +84,11 @@ ARRAY_FUNCTIONS = {
     *("zeros_like", "ones_like", "empty_like", "full_like", "copy", "concatenate", "stack", "dot", "matmul"),
     *("cumsum", "sort", "argsort", "where", "histogram", "median", "transpose"),
 }
+# Python's own functions that Numba has for CUDA.
+BUILTINS = {
+    *("abs", "bool", "complex", "divmod", "enumerate", "float", "int", "isinstance", "len", "max", "min"),
+    *("pow", "print", "range", "round", "slice", "tuple", "zip"),
+}
 ARRAY_METHODS = {"copy", "astype", "tolist", "cumsum", "sort", "argsort", "dot", "append"}
 
 
@@ -162,10 +167,15 @@ def source_tree(function: Callable) -> tuple[ast.FunctionDef, str]:
         tree = ast.parse(textwrap.dedent("".join(lines)))
     except SyntaxError as problem:
         raise OSError(f"the source of {function.__name__}() could not be read: {problem.msg}") from problem
-    definition = next((node for node in tree.body if isinstance(node, ast.FunctionDef)), None)
+    ast.increment_lineno(tree, first - 1)
+    definition = next(
+        (node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)), None
+    )
     if definition is None:
         definition = _from_lambda(tree, function)
-    ast.increment_lineno(tree, first - 1)
+    if isinstance(definition, ast.AsyncFunctionDef):
+        place = where(function, definition.lineno)
+        raise refusal(f"{function.__name__}(), {place}: an async function cannot be a kernel")
     return definition, inspect.getsourcefile(function) or "<kernel>"
 
 
@@ -173,7 +183,8 @@ def _from_lambda(tree: ast.Module, function: Callable) -> ast.FunctionDef:
     """Return the one lambda of this source as a function definition."""
     found = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
     if len(found) != 1:
-        raise OSError("this kernel is a lambda, and its source is not plain enough to be found: use def")
+        place = where(function, function.__code__.co_firstlineno)
+        raise OSError(f"a lambda, {place}: its source is not plain enough to be found: use def")
     node = found[0]
     definition = ast.FunctionDef(
         name="lambda_", args=node.args, body=[ast.Return(node.body)], decorator_list=[], returns=None
@@ -313,14 +324,17 @@ class Rewriter(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
-        if isinstance(node.exc, ast.Call):  # its text is for the host: a string is no value of the kernel
-            return node
+        if isinstance(node.exc, ast.Call):
+            node.exc.func = self.visit(node.exc.func)
+            return node  # its text is for the host: a string is no value of the kernel
         return self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         return self.name_or_attribute(node) if isinstance(node.ctx, ast.Load) else node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        if not isinstance(node.ctx, ast.Load) and self.scope.resolve(node) is not MISSING:
+            raise self.refuse(node, f"{ast.unparse(node)} cannot be assigned to")
         replaced = self.name_or_attribute(node)
         return self.generic_visit(node) if replaced is node else replaced
 
@@ -331,12 +345,22 @@ class Rewriter(ast.NodeTransformer):
                 raise NameError(
                     f"{self.function.__name__}(), {where(self.function, node.lineno)}: name {node.id!r} is not defined"
                 )
+            self.check_attribute(node)
             return node
         if isinstance(value, names.DeviceName):
             return self.device_value(node, value)
         if isinstance(node, ast.Name) and getattr(builtins, node.id, None) is value:
             return node
         return ast.copy_location(self.frozen(node, value), node)
+
+    def check_attribute(self, node: ast.Name | ast.Attribute) -> None:
+        """Refuse what a module does not have."""
+        owner = self.scope.resolve(node.value) if isinstance(node, ast.Attribute) else MISSING
+        if isinstance(owner, types.ModuleType | names.Namespace):
+            try:
+                getattr(owner, node.attr)
+            except AttributeError as problem:
+                raise self.refuse(node, str(problem)) from None
 
     def frozen(self, node: ast.AST, value: Any) -> ast.expr:
         """Return the expression for an object of the host that the kernel uses as a constant."""
@@ -358,6 +382,8 @@ class Rewriter(ast.NodeTransformer):
             text = f"{THREAD}[{LINEAR}] % {WARP_SIZE}"
         elif value.name == "warpsize":
             text = str(WARP_SIZE)
+        elif isinstance(value, names.Namespace):
+            raise self.refuse(node, f"cuda.{value.name} is used by its parts: {', '.join(value.members)}")
         else:
             raise self.refuse(node, f"cuda.{value.name} can only be called")
         return _expression(text, node)
@@ -373,9 +399,14 @@ class Rewriter(ast.NodeTransformer):
                 raise self.refuse(node, f"the array method .{node.func.attr}() is not available in a kernel")
             return self.generic_visit(node)
         self.check_numpy(node, callee)
+        name = getattr(callee, "__name__", "")
+        if name not in BUILTINS and getattr(builtins, name, None) is callee:
+            raise self.refuse(node, f"{name}() is not available in a kernel")
         if callee is print:
             return self.print_call(node)
         if self.builder.is_device_function(callee):
+            if getattr(callee, "py_func", callee) in self.builder.open:
+                raise self.refuse(node, f"{callee.__name__}() calls itself: the stand-in runs no recursion")
             function = self.builder.device_function(callee)
             self.waits |= function.waits
             node.args = [
@@ -386,6 +417,8 @@ class Rewriter(ast.NodeTransformer):
                 keyword.value = self.visit(keyword.value)
             node.func = ast.copy_location(ast.Name(function.name, ast.Load()), node.func)
             return node
+        if (getattr(callee, "__module__", "") or "").startswith(__package__):
+            raise self.refuse(node, f"cuda.{name}() belongs to the host: call it outside of the kernel")
         if isinstance(callee, types.FunctionType) and not self.builder.is_library(callee):
             raise self.refuse(
                 node,
@@ -429,8 +462,10 @@ class Rewriter(ast.NodeTransformer):
             raise self.refuse(node, f"cuda.{name}() takes its arguments by position")
         if name in ("grid", "gridsize"):
             return self.grid(node, name)
-        if name.startswith("threadfence") or name == "nanosleep":
+        if name == "nanosleep":
             return ast.copy_location(ast.Constant(None), node)
+        if name.startswith("threadfence"):  # nothing by itself, but a check wants to know of it
+            name = "fence"
         if name == "selp" and len(arguments) == 3:
             return ast.copy_location(ast.IfExp(arguments[0], arguments[1], arguments[2]), node)
         if name == "activemask":
@@ -590,8 +625,6 @@ class Builder:
     def device_function(self, callee: Any) -> Function:
         """Return the rewritten form of a device function, rewriting it on the first use."""
         original = getattr(callee, "py_func", callee)
-        if original in self.open:
-            raise refusal(f"{original.__name__}() calls itself: the stand-in runs no recursion")
         if id(original) not in self.functions:
             function = self.rewrite(original, is_kernel=False)
             word = "".join(letter if letter.isalnum() else "_" for letter in original.__name__)
@@ -607,11 +640,15 @@ class Builder:
         self.open.pop()
         arguments = tree.args
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
-            raise refusal(f"{original.__name__}(): a kernel takes plain arguments, without * and **")
+            place = where(original, tree.lineno)
+            raise refusal(f"{original.__name__}(), {place}: a kernel takes plain arguments, without * and **")
         parameters = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
         hidden = [ast.arg(name) for name in (THREAD, SHARED, STOP)]
         tree.args.args = [*hidden, *arguments.posonlyargs, *arguments.args]
         tree.args.posonlyargs = []
+        defaults = () if is_kernel else original.__defaults__ or ()
+        given = tree.args.defaults[: len(defaults)]
+        tree.args.defaults = [rewriter.frozen(*each) for each in zip(given, defaults, strict=True)]
         ast.fix_missing_locations(tree)
         return Function(original.__name__, original, tree, parameters, filename, rewriter.waits)
 

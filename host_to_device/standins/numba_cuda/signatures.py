@@ -2,61 +2,85 @@
 
 from __future__ import annotations
 
+import inspect
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numba import typeof, types
-from numba.core import sigutils
+from numba.core import sigutils, typing
+from numba.core.registry import cpu_target
 from numba.np import numpy_support
 
 
-def check_void(name: str, signatures: list) -> None:
-    """Refuse a kernel's signature with a result.
+def check(function: Callable, signatures: list, device: bool) -> None:
+    """Refuse a signature that cannot be read, or does not fit the function.
 
     Raises
     ------
     TypeError
-        With Numba's words.
+        In Numba's words where it has any.
     """
+    name, parameters = function.__name__, len(inspect.signature(function).parameters)
     for signature in signatures:
-        _, result = sigutils.normalize_signature(signature)
-        if result not in (None, types.void):
+        try:
+            given, result = sigutils.normalize_signature(signature)
+        except Exception as problem:
+            raise TypeError(f"{name}(): the signature {signature!r} cannot be read: {problem}") from None
+        if not device and result not in (None, types.void):
             raise TypeError(
                 f"{name}(): CUDA kernel must have void return type, and the signature says {result}"
+            )
+        if len(given) != parameters:
+            raise TypeError(
+                f"{name}() takes {parameters} arguments, and its signature has {len(given)}: {signature}"
             )
 
 
 def convert(name: str, signatures: list, values: tuple) -> tuple:
-    """Return the arguments in the types of the first signature that they fit.
+    """Return the arguments in the types of the signature that fits them best.
 
     Raises
     ------
     TypeError
         If there is none.
     """
-    tried = []
-    for signature in signatures:
-        wanted, _ = sigutils.normalize_signature(signature)
-        if len(wanted) == len(values):
-            try:
-                return tuple(_as(kind, value) for kind, value in zip(wanted, values, strict=True))
-            except TypeError as problem:
-                tried.append(str(problem))
-        else:
-            tried.append(f"it takes {len(wanted)} arguments, {len(values)} were given")
-    raise TypeError(f"No matching definition for argument type(s) of {name}(): {'; '.join(tried)}")
+    wanted = [sigutils.normalize_signature(signature)[0] for signature in signatures]
+    if len(wanted) > 1:
+        kinds = tuple(typeof(value) for value in values)
+        cases = [typing.signature(types.void, *each) for each in wanted]
+        best = cpu_target.typing_context.resolve_overload(name, cases, kinds, {})
+        if best is None:
+            raise TypeError(
+                f"No matching definition for argument type(s) of {name}(): {', '.join(map(str, kinds))}"
+            )
+        wanted = [best.args]
+    try:
+        return tuple(_as(kind, value) for kind, value in zip(wanted[0], values, strict=True))
+    except TypeError as problem:
+        raise TypeError(f"No matching definition for argument type(s) of {name}(): {problem}") from None
 
 
 def _as(kind: types.Type, value: Any) -> Any:
+    found = typeof(value)
+    mismatch = TypeError(f"{found} is given where the signature says {kind}")
     if isinstance(kind, types.Array):
-        found = typeof(value)
-        if not isinstance(found, types.Array) or found.dtype != kind.dtype or found.ndim != kind.ndim:
-            raise TypeError(f"{found} is given where the signature says {kind}")
+        if not isinstance(found, types.Array) or (found.dtype, found.ndim) != (kind.dtype, kind.ndim):
+            raise mismatch
         if kind.layout != "A" and found.layout != kind.layout:
-            raise TypeError(f"{found} is given where the signature says {kind}")
+            raise mismatch
         return value
     if isinstance(kind, types.Number | types.Boolean):
-        if isinstance(value, np.ndarray | tuple):
-            raise TypeError(f"{typeof(value)} is given where the signature says {kind}")
-        return numpy_support.as_dtype(kind).type(value)
+        dtype = numpy_support.as_dtype(kind)
+        try:
+            if isinstance(kind, types.Integer):  # what does not fit wraps, as in C
+                return np.array(operator.index(value) % 2**kind.bitwidth, np.uint64).astype(dtype)[()]
+            return dtype.type(value if isinstance(kind, types.Complex) else _real(kind, value))
+        except (TypeError, ValueError):
+            raise mismatch from None
     return value
+
+
+def _real(kind: types.Type, value: Any) -> Any:
+    return bool(int(value)) if isinstance(kind, types.Boolean) else float(value)

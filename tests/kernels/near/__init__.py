@@ -1,0 +1,1 @@
+"""Near misses: kernels that look wrong and are right under CUDA's rules. See `corpus.ALL`."""

@@ -1,0 +1,72 @@
+"""The benchmark command: it says what it measured. How fast anything is, is not tested."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from host_to_device.bench import __main__, simt
+from host_to_device.standins import imports
+
+
+@pytest.fixture(autouse=True)
+def undo():
+    yield
+    imports.restore()
+
+
+def test_ratios_are_printed_as_a_table(monkeypatch, capsys):
+    monkeypatch.setattr(
+        simt, "RATIOS", [simt.Row("vector add", 64), simt.Row("vector add", 6_400, simulated=64)]
+    )
+    monkeypatch.setattr(simt, "TABLES", [simt.ratio_table])
+    assert __main__.main(["simt", "--quick"]) == 0
+    out = capsys.readouterr().out
+    assert "Numba 0." in out and "Python 3." in out
+    first, second = re.findall(r"^vector add.*", out, re.M)
+    assert re.fullmatch(
+        r"vector add 64 +[\d.]+ .?s +[\d.]+ .?s ± *\d+% +[\d.]+ .?s ± *\d+% +[\d,]+× +[\d,]+×", first
+    )
+    assert second.startswith("vector add 6,400 *") and "extrapolated from 64" in out
+
+
+def test_other_tables_are_printed(monkeypatch, capsys):
+    monkeypatch.setattr(simt, "ABSOLUTE", [simt.Row("tiled matmul", 16)])
+    monkeypatch.setattr(simt, "FIRST", [simt.Row("histogram", 64)])
+    monkeypatch.setattr(simt, "TABLES", [simt.first_table, simt.absolute_table])
+    assert __main__.main(["simt", "--quick"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"^histogram 64 +[\d.]+ .?s +[\d.]+ .?s", out, re.M)
+    assert re.search(r"^tiled matmul 16×16 +[\d.]+ .?s ± *\d+%$", out, re.M)
+
+
+@pytest.mark.parametrize("name", ["block reduction", "stencil", "tiled matmul", "histogram"])
+def test_problems_check_their_results(name):
+    imports.redirect()
+    assert len(simt.stand_in(simt.Row(name, 40), 2, interpreted=True)) == 2
+
+
+def test_wrong_result_is_not_timed(monkeypatch):
+    imports.redirect()
+    from host_to_device.bench import kernels
+
+    monkeypatch.setitem(kernels.PROBLEMS, "wrong", lambda size: kernels.Problem(lambda: None, lambda: False))
+    with pytest.raises(RuntimeError, match="the result is wrong"):
+        simt.stand_in(simt.Row("wrong", 1), 1)
+
+
+def test_unknown_benchmark_is_one_line():
+    done = subprocess.run(
+        [sys.executable, "-m", "host_to_device.bench", "simd"], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 2 and not done.stdout
+    assert done.stderr.splitlines() == ["no benchmark is called 'simd': there is simt"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(73.68, "73.7 s"), (1.0, "1.00 s"), (0.123, "123 ms"), (0.00145, "1.45 ms"), (2e-7, "0.20 µs")],
+)
+def test_durations(seconds, text):
+    assert simt.duration(seconds) == text
