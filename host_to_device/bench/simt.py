@@ -142,11 +142,12 @@ def duration(seconds: float) -> str:
 
 
 def spread(seconds: list[float]) -> str:
-    """Return the median, and half the distance from the fastest run to the slowest in percent of it."""
+    """Return the median, and half the distance between the quartiles in percent of it."""
     middle = statistics.median(seconds)
     if len(seconds) == 1:
         return f"{duration(middle)}     "
-    return f"{duration(middle)} ±{(max(seconds) - min(seconds)) / 2 / middle:>3.0%}"
+    low, _, high = statistics.quantiles(seconds, n=4, method="inclusive")
+    return f"{duration(middle)} ±{(high - low) / 2 / middle:>3.0%}"
 
 
 def ratio(slow: list[float], fast: list[float]) -> str:
@@ -218,7 +219,7 @@ def report(quick: bool = False) -> Iterator[str]:
     yield machine()
     yield (
         f"Median of {runs.simulator} runs (simulator), {runs.interpreted} (interpreted), {runs.compiled} (compiled), "
-        f"{runs.first} (first launch); ± is half the distance from the fastest to the slowest"
+        f"{runs.first} (first launch); ± is half the distance between the quartiles"
     )
     for table in TABLES:
         yield ""

@@ -17,7 +17,6 @@ import numpy as np
 from host_to_device.checking.memory import Fault
 from host_to_device.checking.report import Finding, Report
 from host_to_device.checking.running import BarrierFault, Watch
-
 from host_to_device.standins.numba_cuda.devices import CudaAPIError
 from host_to_device.standins.numba_cuda.errors import KernelStopped
 from host_to_device.standins.numba_cuda.interpreting import as_seen, shared_arrays
@@ -66,7 +65,14 @@ def check(
     if isinstance(kernel, CUDADispatcher):
         raise TypeError(f"{kernel.__name__}() is a device function: check a kernel that calls it")
     if hasattr(kernel, "py_func"):  # compiled for a real GPU: its source is checked here
-        return Check(CUDADispatcher(kernel.py_func, False, [], {}), tuple(outputs), schedules, seconds, tuple(any_order), strict)
+        return Check(
+            CUDADispatcher(kernel.py_func, False, [], {}),
+            tuple(outputs),
+            schedules,
+            seconds,
+            tuple(any_order),
+            strict,
+        )
     name = getattr(kernel, "__name__", type(kernel).__name__)
     raise TypeError(f"{name} is not a kernel: check what @cuda.jit makes")
 
@@ -175,7 +181,9 @@ class Run:
         for schedule in range(max(1, self.check.schedules)):
             left = self.check.seconds - (time.monotonic() - self.began)
             if left <= 0:
-                self.partial = f"{self.done} of {self.check.schedules} schedules within {self.check.seconds:g} s"
+                self.partial = (
+                    f"{self.done} of {self.check.schedules} schedules within {self.check.seconds:g} s"
+                )
                 break
             try:
                 results.append(self.one(schedule, left))
@@ -286,7 +294,9 @@ class Run:
         line = mine[-1].lineno if mine else code.co_firstlineno
         block, thread = self.launch.position(*self.watch.at)
         text = f"{type(problem).__name__}: {problem}"
-        return Finding("failed", text, mine[-1].filename if mine else code.co_filename, (line,), block, thread)
+        return Finding(
+            "failed", text, mine[-1].filename if mine else code.co_filename, (line,), block, thread
+        )
 
 
 def _close(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -297,5 +307,3 @@ def _close(first: np.ndarray, second: np.ndarray) -> np.ndarray:
             near = np.abs(first - second) <= tolerance * scale
         return near | (first == second) | (np.isnan(first) & np.isnan(second))
     return first == second
-
-

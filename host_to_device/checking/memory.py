@@ -173,7 +173,9 @@ class Memory:
     def fault(self, kind: str, index: tuple[int, ...], access: Access, other: Access | None = None) -> None:
         self.report(Fault(kind, self.name, index, access, other, self.space))
 
-    def touch(self, address: int, index: tuple[int, ...], kind: str, place: tuple[str, int], same: bool) -> None:
+    def touch(
+        self, address: int, index: tuple[int, ...], kind: str, place: tuple[str, int], same: bool
+    ) -> None:
         """Record one access and report what it does wrong. `same`: a store changes nothing."""
         moment = self.moment
         moment.accesses += 1
@@ -239,7 +241,9 @@ class Tracked:
                 place = frame.f_code.co_filename, frame.f_lineno
                 self.memory.moment.accesses += 1
                 self.memory.fault(
-                    "out of bounds", tuple(int(each) for each in where), self.memory.moment.access(kind, place)
+                    "out of bounds",
+                    tuple(int(each) for each in where),
+                    self.memory.moment.access(kind, place),
                 )
                 return None
         if self.steps is None:
@@ -274,7 +278,9 @@ class Tracked:
         found = self.locate(index, WRITE)
         if found is None:
             return
-        before = self.memory.array.flat[found[0]] if self.memory.array.flags.c_contiguous else self.seen[index]
+        before = (
+            self.memory.array.flat[found[0]] if self.memory.array.flags.c_contiguous else self.seen[index]
+        )
         self.seen[index] = value
         after = self.memory.array.flat[found[0]] if self.memory.array.flags.c_contiguous else self.seen[index]
         frame = sys._getframe(1)

@@ -47,7 +47,9 @@ class Finding:
     def place(self) -> str:
         if self.block is None:
             return ""
-        return f" (block {self.block}, thread {self.thread}{f', {self.count} times' if self.count > 1 else ''})"
+        return (
+            f" (block {self.block}, thread {self.thread}{f', {self.count} times' if self.count > 1 else ''})"
+        )
 
 
 @dataclass(frozen=True)

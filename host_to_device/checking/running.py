@@ -97,7 +97,9 @@ class Watch(Interpreter):
 
     def local(self, shape: tuple[int, ...], dtype: np.dtype) -> Tracked:
         array = np.zeros(shape, dtype)
-        return Tracked.whole(Memory(array, "a local array", "local", self.moment, self.report), as_seen(array))
+        return Tracked.whole(
+            Memory(array, "a local array", "local", self.moment, self.report), as_seen(array)
+        )
 
     def watch(self, name: str, array: np.ndarray) -> Tracked:
         """Return an argument as the checked kernel sees it."""
@@ -161,7 +163,11 @@ class Watch(Interpreter):
     def release_warps(self, waiting: dict[int, Any], answers: dict[int, Any]) -> bool:
         groups: dict[tuple[int, str, int], list[int]] = {}
         for thread, asked in waiting.items():
-            if type(asked) is not int and asked[0] not in ("syncthreads_count", "syncthreads_and", "syncthreads_or"):
+            if type(asked) is not int and asked[0] not in (
+                "syncthreads_count",
+                "syncthreads_and",
+                "syncthreads_or",
+            ):
                 groups.setdefault((thread // WARP_SIZE, asked[0], asked[1]), []).append(thread)
         for (warp, name, line), threads in groups.items():
             self.judge_warp(warp, name, line, threads, {thread: waiting[thread] for thread in threads})

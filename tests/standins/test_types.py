@@ -483,11 +483,11 @@ class Grammar:
     def kernel(self):
         helpers = [f"    return {self.helper(kind)}" for kind in ("integer", "float")]
         self.write(1, "i = cuda.grid(1)")
-        for name in self.random.sample(NAMES[:-1], 5):
+        for name in self.random.sample(NAMES[:-1], 4):
             self.write(1, f"{self.new('float' if name in FLOATS else 'integer')} = {name}_[i]")
         for kind in ("float", "integer"):
             self.write(1, f"{self.new(kind)} = {'0' if kind == 'integer' else 'float32(0)'}")
-        for _ in range(8):
+        for _ in range(5):
             self.statement(1)
             self.barrier(1)
         outputs = [name for name in self.kinds if name[0] == "v"]

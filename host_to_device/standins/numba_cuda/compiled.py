@@ -12,7 +12,7 @@ import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.core.errors import TypingError
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic, overload, register_jitable
 
 from host_to_device.standins.numba_cuda import helpers
 from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStopped
@@ -174,32 +174,34 @@ def _bits(name):
             while rest:
                 rest &= rest - types.uint64(1)
                 count += types.int32(1)
-            return types.int32(count)
+            return same(count)
 
         def brev(x):
             rest, reverse = types.uint64(x) & types.uint64(mask), types.uint64(0)
             for _ in range(width):
                 reverse = (reverse << types.uint64(1)) | (rest & types.uint64(1))
                 rest >>= types.uint64(1)
-            return x_type(reverse)
+            return unsigned(reverse)
 
         def clz(x):
             rest, count = types.uint64(x) & types.uint64(mask), width
             while rest:
                 rest >>= types.uint64(1)
                 count -= 1
-            return types.int32(count)
+            return same(count)
 
         def ffs(x):
             rest, position = types.uint64(x) & types.uint64(mask), 1
             if rest == types.uint64(0):
-                return types.int32(0)
+                return unsigned(0)
             while (rest & types.uint64(1)) == types.uint64(0):
                 rest >>= types.uint64(1)
                 position += 1
-            return types.int32(position)
+            return unsigned(position)
 
-        x_type = types.uint64 if width == 64 else types.uint32
+        # The results have the types of CUDA's functions, as Numba gives them.
+        unsigned = types.uint64 if width == 64 else types.uint32
+        same = (types.int64 if width == 64 else types.int32) if x.signed else unsigned
         return {"popc": popc, "brev": brev, "clz": clz, "ffs": ffs}[name]
 
     @njit(**OPTIONS)
@@ -210,6 +212,48 @@ def _bits(name):
 
 
 popc, brev, clz, ffs = (_bits(name) for name in ("popc", "brev", "clz", "ffs"))
+
+
+@njit(**OPTIONS)
+def laneid(thread):
+    return np.int32(thread % helpers.WARP_SIZE)
+
+
+@njit(**OPTIONS)
+def activemask():
+    return np.uint32(0xFFFFFFFF)
+
+
+@njit(**OPTIONS)
+def lanemask_lt(thread):
+    return np.uint32((1 << thread % helpers.WARP_SIZE) - 1)
+
+
+def _whole(name):
+    """Return `math.floor`, `ceil` or `trunc` as CUDA has it: a float gives a float of its own kind."""
+    rounded = getattr(np, name)
+    stub = lambda x: None  # noqa: E731
+
+    @overload(stub)
+    def choose(x):
+        if isinstance(x, types.Float):
+            return lambda x: rounded(x)
+        return lambda x: np.float64(x)
+
+    return njit(**OPTIONS)(lambda x: stub(x))
+
+
+floor, ceil, trunc = (_whole(name) for name in ("floor", "ceil", "trunc"))
+
+
+@njit(**OPTIONS)
+def lanes_alive(alive, first):
+    """Return the mask of the lanes of a warp that have not left the kernel; `first` is its first thread."""
+    bits = 0
+    for k in range(helpers.WARP_SIZE):
+        if first + k < len(alive) and alive[first + k]:
+            bits |= 1 << k
+    return bits
 
 
 @njit(**OPTIONS)
@@ -268,7 +312,34 @@ def agreement(values, alive):
 
 
 ATOMICS = {name: _atomic(name) for name in ATOMIC_TYPES}
+register_jitable(helpers.signed)
 TAKERS = {taker.__name__: njit(**OPTIONS)(taker) for taker in helpers.TAKERS}
+
+
+def _as_int32(name):
+    """Return a vote whose mask is an int32, as Numba's are on CUDA."""
+    plain = TAKERS[name]
+
+    @njit(**OPTIONS)
+    def take(values, first, lane, present, mask, value):
+        return np.int32(plain(values, first, lane, present, mask, value))
+
+    return take
+
+
+def _pair_with_int32(name):
+    plain = TAKERS[name]
+
+    @njit(**OPTIONS)
+    def take(values, first, lane, present, mask, value):
+        bits, same = plain(values, first, lane, present, mask, value)
+        return np.int32(bits), same
+
+    return take
+
+
+TAKERS |= {name: _as_int32(name) for name in ("take_ballot_sync", "take_match_any_sync")}
+TAKERS["take_match_all_sync"] = _pair_with_int32("take_match_all_sync")
 globals().update(ATOMICS, **TAKERS)
 
 __all__ = ["OPTIONS", "Disagreement", "KernelStopped", "stopped"]

@@ -61,9 +61,11 @@ NAMES = (
     *(f"{PREFIX}{name}" for name in compiled.ATOMICS),
     *(f"{PREFIX}{name}" for name in compiled.TAKERS),
     *(f"{PREFIX}{name}" for name in ("popc", "brev", "clz", "ffs", "fma", "cbrt", "fence")),
+    *(f"{PREFIX}{name}" for name in ("laneid", "activemask", "lanemask_lt", "floor", "ceil", "trunc")),
     *(f"{PREFIX}syncthreads_{name}" for name in ("count", "and", "or")),
     f"{PREFIX}agreement",
     f"{PREFIX}anybody",
+    f"{PREFIX}lanes_alive",
 )
 
 
@@ -200,7 +202,7 @@ class Module:
             f"{name} = {PREFIX}compiled.{name.removeprefix(PREFIX)}"
             for name in NAMES
             if re.search(rf"\b{name}\b", everything)
-            or (program.waits and re.search("take_|syncthreads|agreement|anybody", name))
+            or (program.waits and re.search("take_|syncthreads|agreement|anybody|lanes_alive", name))
         ]
         self.head = "\n".join(lines) + "\n\n"
         self.caching = not self.objects and not program.kernel.filename.startswith("<")
@@ -338,7 +340,11 @@ class _WithoutWaiting(ast.NodeTransformer):
             kind = node.func.id.removeprefix(f"{PREFIX}take_")
             if kind.startswith("shfl"):
                 return node.args[5]
-            stands_for = {"ballot_sync": "np.int64(0)", "match_any_sync": "np.int64(0)"}.get(kind, "True")
+            stands_for = {
+                "ballot_sync": "np.int32(0)",
+                "match_any_sync": "np.int32(0)",
+                "match_all_sync": "(np.int32(0), True)",
+            }.get(kind, "True")
             return ast.copy_location(ast.parse(stands_for, mode="eval").body, node)
         return node
 

@@ -192,7 +192,7 @@ def take_ballot_sync(values, first, lane, present, mask, value):
     for k in range(WARP_SIZE):
         if first + k < present and (mask >> k) & 1 and values[first + k]:
             bits |= 1 << k
-    return bits
+    return signed(bits)
 
 
 def take_all_sync(values, first, lane, present, mask, value):
@@ -221,14 +221,46 @@ def take_match_any_sync(values, first, lane, present, mask, value):
     for k in range(WARP_SIZE):
         if first + k < present and (mask >> k) & 1 and values[first + k] == value:
             bits |= 1 << k
-    return bits
+    return signed(bits)
 
 
 def take_match_all_sync(values, first, lane, present, mask, value):
     for k in range(WARP_SIZE):
         if first + k < present and (mask >> k) & 1 and values[first + k] != value:
             return 0, False
-    return mask, True
+    return signed(mask & 0xFFFFFFFF), True
+
+
+def laneid(thread):
+    """Return the place of a thread, by its number in the block, within its warp."""
+    return thread % WARP_SIZE
+
+
+def activemask():
+    """Return the mask of the lanes that run together: of all of them, since no others are known."""
+    return 0xFFFFFFFF
+
+
+def lanemask_lt(thread):
+    """Return the mask of the lanes before this one."""
+    return (1 << thread % WARP_SIZE) - 1
+
+
+def floor(x):
+    return np.floor(x)
+
+
+def ceil(x):
+    return np.ceil(x)
+
+
+def trunc(x):
+    return np.trunc(x)
+
+
+def signed(bits):
+    """Return 32 bits as the signed number that CUDA's votes give."""
+    return bits - (1 << 32) if bits >> 31 else bits
 
 
 def fence():
@@ -236,7 +268,7 @@ def fence():
 
 
 KERNEL_HELPERS = (
-    fence,
+    *(laneid, activemask, lanemask_lt, floor, ceil, trunc, fence),
     *(local, atomic_add, atomic_sub, atomic_and, atomic_or, atomic_xor, atomic_inc, atomic_dec, atomic_exch),
     *(atomic_max, atomic_min, atomic_nanmax, atomic_nanmin, atomic_cas, atomic_compare_and_swap),
     *(popc, brev, clz, ffs, fma, cbrt),

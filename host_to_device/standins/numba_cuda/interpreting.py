@@ -275,16 +275,20 @@ class Interpreter:
                 groups.setdefault((thread // WARP_SIZE, asked[0], asked[1]), []).append(thread)
         for (warp, name, _), threads in groups.items():
             values: dict[int, Any] = {thread: waiting[thread][3] for thread in threads if name != "syncwarp"}
+            came = sum(1 << thread % WARP_SIZE for thread in threads)
             for thread in threads:
                 asked = waiting.pop(thread)
-                if name != "syncwarp":
-                    answers[thread] = TAKERS[name](
-                        _Brought(values, asked[3]),
-                        warp * WARP_SIZE,
-                        thread % WARP_SIZE,
-                        self.threads,
-                        *asked[2:],
-                    )
+                if name == "syncwarp":
+                    continue
+                mask = asked[2] if name.startswith("shfl") else asked[2] & came
+                answers[thread] = TAKERS[name](
+                    _Brought(values, asked[3]),
+                    warp * WARP_SIZE,
+                    thread % WARP_SIZE,
+                    self.threads,
+                    mask,
+                    *asked[3:],
+                )
         return bool(groups)
 
     def release_block(self, waiting: dict[int, Any], answers: dict[int, Any]) -> None:

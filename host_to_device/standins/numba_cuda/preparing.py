@@ -28,6 +28,7 @@ from host_to_device.standins.numba_cuda.rewriting import (
     syncs,
 )
 
+ALIVE = PREFIX + "alive"  # which threads have not left the kernel
 SCOPE = "_h2d_s"  # between a variable's name and the number of the branch that it belongs to
 
 
@@ -87,10 +88,15 @@ class Preparation:
                 for part, expression in (("mask", mask), *((f"x{k}", each) for k, each in enumerate(rest))):
                     names.append(f"{PREFIX}{part}{tag}")
                     before.append(assign(names[-1], expression, statement))
+                first = f"{THREAD}[{LINEAR}] - {THREAD}[{LINEAR}] % {WARP_SIZE}"
+                who = (
+                    names[0]
+                    if kind.value.startswith("shfl")
+                    else f"{names[0]} & {PREFIX}lanes_alive({ALIVE}, {first})"
+                )
                 taken = ast.parse(
-                    f"{PREFIX}take_{kind.value}({PREFIX}pub{tag}, "
-                    f"{THREAD}[{LINEAR}] - {THREAD}[{LINEAR}] % {WARP_SIZE}, {THREAD}[{LINEAR}] % {WARP_SIZE}, "
-                    f"len({PREFIX}pub{tag}), {names[0]}, {brought}{''.join(f', {each}' for each in names[1:])})",
+                    f"{PREFIX}take_{kind.value}({PREFIX}pub{tag}, {first}, {THREAD}[{LINEAR}] % {WARP_SIZE}, "
+                    f"len({PREFIX}pub{tag}), {who}, {brought}{''.join(f', {each}' for each in names[1:])})",
                     mode="eval",
                 ).body
             before.append(ast.Expr(wait))

@@ -7,10 +7,9 @@ import copy
 import re
 
 from host_to_device.standins.numba_cuda.flow import makes_local
+from host_to_device.standins.numba_cuda.preparing import ALIVE
 from host_to_device.standins.numba_cuda.regions import Agree, Boundary, Branch, Cut, Loop, Region, Uniform
 from host_to_device.standins.numba_cuda.rewriting import BLOCK_SYNCS, LINEAR, PREFIX, SHARED, STOP, THREAD
-
-ALIVE = PREFIX + "alive"
 
 
 class _RegionBody(ast.NodeTransformer):

@@ -379,7 +379,7 @@ class Rewriter(ast.NodeTransformer):
         if value.name in POSITION:
             text = f"{THREAD}[{POSITION[value.name]}]"
         elif value.name == "laneid":
-            text = f"{THREAD}[{LINEAR}] % {WARP_SIZE}"
+            text = f"{PREFIX}laneid({THREAD}[{LINEAR}])"
         elif value.name == "warpsize":
             text = str(WARP_SIZE)
         elif isinstance(value, names.Namespace):
@@ -398,6 +398,12 @@ class Rewriter(ast.NodeTransformer):
             if isinstance(node.func, ast.Attribute) and node.func.attr in ARRAY_METHODS:
                 raise self.refuse(node, f"the array method .{node.func.attr}() is not available in a kernel")
             return self.generic_visit(node)
+        if any(
+            callee is each for each in (math.floor, math.ceil, math.trunc)
+        ):  # whole numbers, and floats on CUDA
+            node.args = [self.visit(argument) for argument in node.args]
+            node.func = ast.copy_location(ast.Name(PREFIX + callee.__name__, ast.Load()), node.func)
+            return node
         self.check_numpy(node, callee)
         name = getattr(callee, "__name__", "")
         if name not in BUILTINS and getattr(builtins, name, None) is callee:
@@ -469,9 +475,9 @@ class Rewriter(ast.NodeTransformer):
         if name == "selp" and len(arguments) == 3:
             return ast.copy_location(ast.IfExp(arguments[0], arguments[1], arguments[2]), node)
         if name == "activemask":
-            return _expression("0xffffffff", node)
+            return _expression(f"{PREFIX}activemask()", node)
         if name == "lanemask_lt":
-            return _expression(f"(1 << ({THREAD}[{LINEAR}] % {WARP_SIZE})) - 1", node)
+            return _expression(f"{PREFIX}lanemask_lt({THREAD}[{LINEAR}])", node)
         helper = PREFIX + name.replace(".", "_").rstrip("_")
         return ast.copy_location(ast.Call(ast.Name(helper, ast.Load()), arguments, []), node)
 
