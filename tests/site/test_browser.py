@@ -135,6 +135,7 @@ def test_a_page_is_light(visit, page, record_property):
         assert visit(page).weight <= HEAVIEST
 
 
+@pytest.mark.slow  # a time: on a machine that does other things as well it says nothing
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_paints_at_once(visit, open_page, url, page):
     """The best of a few visits: other tests may be taking the processor at the same time."""
