@@ -1,8 +1,8 @@
 """Streams and events of the stand-in. Rules: numba/cuda/cudadrv/driver.py and CUDA's driver API reference."""
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
