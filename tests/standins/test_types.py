@@ -17,7 +17,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 from host_to_device.standins import imports
@@ -551,8 +551,11 @@ def random_kernel(folder, seed):
 def test_random_kernels(seed, tmp_path):
     module, outputs = random_kernel(tmp_path, seed)
 
-    @settings(DRAWN, max_examples=15)
+    rng = np.random.default_rng(0)
+
+    @settings(DRAWN, max_examples=15, phases=[Phase.explicit, Phase.generate])
     @given(st.tuples(*map(arrays, NAMES[:-1])))
+    @example([rng.choice(np.array(special(name), name), COUNT) for name in NAMES[:-1]])
     def holds(inputs):
         right, mine = np.zeros((outputs, COUNT)), cuda.to_device(np.zeros((outputs, COUNT)))
         module.all_threads(*inputs, right)

@@ -36,13 +36,14 @@ ATOMIC_TYPES = {
 
 def _atomic(name):
     """Return the helper as a function that takes arrays of CUDA's atomic types only."""
-    plain, allowed = getattr(helpers, name), ATOMIC_TYPES[name]
+    plain, allowed = njit(**OPTIONS)(getattr(helpers, name)), ATOMIC_TYPES[name]
     public = {"atomic_and": "atomic.and_", "atomic_or": "atomic.or_"}.get(name, name.replace("_", ".", 1))
 
     def stub(*arguments):
         raise NotImplementedError
 
-    def choose(array, *rest):
+    def kind_of(array):
+        """Return the type that every value is brought to first, as by the signatures of Numba's atomics."""
         if not isinstance(array, types.Array):
             raise TypingError(f"cuda.{public}() takes an array and was given {array}")
         if array.dtype not in allowed:
@@ -50,26 +51,36 @@ def _atomic(name):
                 f"cuda.{public}() is not defined for arrays of {array.dtype}: "
                 f"use {', '.join(str(each) for each in allowed)}"
             )
-        return plain
+        return array.dtype
 
     if name == "atomic_compare_and_swap":
-        overload(stub, jit_options=OPTIONS)(lambda array, old, value: choose(array))
+
+        def typed(array, old, value):
+            kind = kind_of(array)
+            return lambda array, old, value: plain(array, kind(old), kind(value))
 
         def call(array, old, value):
             return stub(array, old, value)
 
     elif name == "atomic_cas":
-        overload(stub, jit_options=OPTIONS)(lambda array, index, old, value: choose(array))
+
+        def typed(array, index, old, value):
+            kind = kind_of(array)
+            return lambda array, index, old, value: plain(array, index, kind(old), kind(value))
 
         def call(array, index, old, value):
             return stub(array, index, old, value)
 
     else:
-        overload(stub, jit_options=OPTIONS)(lambda array, index, value: choose(array))
+
+        def typed(array, index, value):
+            kind = kind_of(array)
+            return lambda array, index, value: plain(array, index, kind(value))
 
         def call(array, index, value):
             return stub(array, index, value)
 
+    overload(stub, jit_options=OPTIONS)(typed)
     return njit(**OPTIONS)(call)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from numba.core import errors
 
 from host_to_device.standins.numba_cuda.compiling import Module
-from host_to_device.standins.numba_cuda.preparing import SCOPE
+from host_to_device.standins.numba_cuda.preparing import SCOPE, VERSION
 from host_to_device.standins.numba_cuda.rewriting import PREFIX, where
 
 
@@ -83,4 +83,4 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 def _bare(line: str) -> str:
     """Return a line of code without what cutting a kernel changes in it."""
-    return re.sub(rf"^el(?=if )|{SCOPE}\d+|_{PREFIX}i\d+", "", line.strip())
+    return re.sub(rf"^el(?=if )|{SCOPE}\d+|{VERSION}c?\d+|_{PREFIX}i\d+", "", line.strip())

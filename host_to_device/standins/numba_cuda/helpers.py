@@ -263,6 +263,28 @@ def signed(bits):
     return bits - (1 << 32) if bits >> 31 else bits
 
 
+def as_stored(array, value):
+    """Return a value as an array's elements hold it: whole numbers wrap."""
+    dtype = array.dtype
+    if dtype.kind not in "iu":
+        return dtype.type(value)
+    bits = 8 * dtype.itemsize
+    half = 1 << (bits - 1) if dtype.kind == "i" else 0
+    return ((int(value) + half) & ((1 << bits) - 1)) - half
+
+
+def of_array_type(atomic):
+    """Return an atomic helper that brings its values to the array's type first, for the interpreter."""
+    takes_index = atomic is not atomic_compare_and_swap
+
+    def call(array, *rest):
+        index, values = (rest[:1], rest[1:]) if takes_index else ((), rest)
+        return atomic(array, *index, *(as_stored(array, value) for value in values))
+
+    call.__name__ = atomic.__name__
+    return call
+
+
 def fence():
     """Do nothing: what a thread has written is seen by the next one anyway."""
 

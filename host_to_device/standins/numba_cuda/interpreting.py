@@ -164,6 +164,8 @@ def interpreted(program: Program, own_helpers: dict[str, Callable] | None = None
     """
     space: dict[str, Any] = dict(MODULES)
     space |= {f"{PREFIX}{each.__name__}": each for each in helpers.KERNEL_HELPERS}
+    atomics = [each for each in helpers.KERNEL_HELPERS if each.__name__.startswith("atomic_")]
+    space |= {f"{PREFIX}{each.__name__}": helpers.of_array_type(each) for each in atomics}
     space |= {name: as_seen(plain(value)) for name, value in program.constants.items()}
     space[f"{PREFIX}local"] = lambda shape, dtype: as_seen(np.empty(shape, dtype))
     space[f"{PREFIX}float64"], space["float"] = np.float64, as_float

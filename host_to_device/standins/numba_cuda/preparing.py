@@ -29,7 +29,37 @@ from host_to_device.standins.numba_cuda.rewriting import (
 )
 
 ALIVE = PREFIX + "alive"  # which threads have not left the kernel
+VERSION = "_h2d_n"  # between a variable's name and the statement that sets it anew
 SCOPE = "_h2d_s"  # between a variable's name and the number of the branch that it belongs to
+
+
+def versions(body: list[ast.stmt], parameters: list[str]) -> list[ast.stmt]:
+    """Give a variable a fresh name each time the kernel sets it anew, outside of branches and loops.
+
+    Numba types every such version by itself; what threads remember across a barrier has to agree.
+    """
+    known = set(parameters)
+    current: dict[str, str] = {}
+    result = []
+    for statement in body:
+        if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+            read = ast.copy_location(ast.Name(statement.target.id, ast.Load()), statement)
+            value = ast.copy_location(ast.BinOp(read, statement.op, statement.value), statement)
+            statement = assign(statement.target.id, value, statement)
+        if isinstance(statement, ast.Assign) and all(
+            isinstance(each, ast.Name) for each in statement.targets
+        ):
+            statement.value = Renamer(current).visit(statement.value)
+            for target in statement.targets:
+                if target.id in known:
+                    current[target.id] = f"{target.id}{VERSION}{len(result)}"
+                known.add(target.id)
+                target.id = current.get(target.id, target.id)
+            result.append(statement)
+            continue
+        result.append(Renamer(current).visit(statement))
+        known |= stored(statement)
+    return result
 
 
 class Preparation:
@@ -44,7 +74,9 @@ class Preparation:
         tree = copy.deepcopy(program.kernel.tree)
         self.exchanged: dict[str, str] = {}
         self.scopes: dict[tuple[int, str], int] = {}
-        self.body = self.give_scopes(self.separate(Inliner(program).statements(tree.body)))
+        self.counters = 0
+        body = versions(Inliner(program).statements(tree.body), program.kernel.parameters)
+        self.body = self.give_scopes(self.separate(body))
 
     # -- every exchange of values becomes: bring a value; wait; take a value
 
@@ -128,6 +160,8 @@ class Preparation:
         for number, statement in enumerate(body):
             later = after | exposed(body[number + 1 :], set())[0]
             inside = later
+            if isinstance(statement, ast.For) and has_sync(statement):
+                self.own_counter(statement, later)
             if isinstance(statement, ast.For | ast.While):
                 inside = later | exposed([statement], set())[0]
             for part in ("body", "orelse"):
@@ -139,6 +173,21 @@ class Preparation:
                     inner = self.scope(statement, part, inner, later)
                 setattr(statement, part, inner)
         return body
+
+    def own_counter(self, statement: ast.For, later: frozenset[str] | set[str]) -> None:
+        """Give a loop with barriers a counter that nothing else uses, unless its body changes it."""
+        target = statement.target
+        if not isinstance(target, ast.Name) or any(target.id in stored(each) for each in statement.body):
+            return
+        name, fresh = target.id, f"{target.id}{VERSION}c{self.counters}"
+        self.counters += 1
+        renamer = Renamer({name: fresh})
+        statement.target, statement.body = (
+            renamer.visit(target),
+            [renamer.visit(each) for each in statement.body],
+        )
+        if name in later:
+            statement.body.insert(0, assign(name, ast.Name(fresh, ast.Load()), statement))
 
     def scope(
         self, statement: ast.If, part: str, body: list[ast.stmt], later: frozenset[str]

@@ -27,7 +27,7 @@ class Uniformity(Preparation):
         self.uniform = self.find_uniform()
 
     def find_uniform(self) -> set[str]:
-        uniform = set(self.assigned)
+        uniform = set(self.assigned) - set(self.exchanged)  # what threads bring is their own
         while True:
             self.uniform = uniform
             lost: set[str] = set()
