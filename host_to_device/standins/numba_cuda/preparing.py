@@ -57,8 +57,13 @@ def versions(body: list[ast.stmt], parameters: list[str]) -> list[ast.stmt]:
                 target.id = current.get(target.id, target.id)
             result.append(statement)
             continue
-        result.append(Renamer(current).visit(statement))
+        # What a branch or a loop may set is a version of its own, which begins as what was there before.
+        for name in sorted(stored(statement) & known):
+            fresh = f"{name}{VERSION}{len(result)}"
+            result.append(assign(fresh, ast.Name(current.get(name, name), ast.Load()), statement))
+            current[name] = fresh
         known |= stored(statement)
+        result.append(Renamer(current).visit(statement))
     return result
 
 
