@@ -161,18 +161,16 @@ class Run:
             )
             lines += [other.place[1]] if other.place[1] != lines[0] else []
         elif kind == "out of bounds":
-            shape = next((each.shape for each in self.arrays() if each.name == fault.array), None)
+            shape = self.shapes().get(fault.array)
             text = f"{element} does not exist{f': the shape is {shape}' if shape else ''}"
         else:
             text = f"{element} in {fault.space} memory is read before anything is stored there"
         return Finding(kind, text, access.place[0], tuple(lines), block, thread, count)
 
-    def arrays(self) -> list:
-        return [
-            type("Named", (), {"name": name, "shape": value.shape})
-            for name, value in zip(self.program.kernel.parameters, self.values, strict=True)
-            if isinstance(value, np.ndarray)
-        ]
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shape of every array that the kernel is given, by its parameter's name."""
+        named = zip(self.program.kernel.parameters, self.values, strict=True)
+        return {name: value.shape for name, value in named if isinstance(value, np.ndarray)}
 
     # -- the schedules
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from host_to_device.checking.memory import ATOMIC, Fault, Memory, Moment, Tracked
+from host_to_device.checking.memory import Fault, Memory, Moment, Tracked
 from host_to_device.standins.numba_cuda import helpers
 from host_to_device.standins.numba_cuda.interpreting import WARP_SIZE, Interpreter, as_seen, interpreted
 from host_to_device.standins.numba_cuda.rewriting import Program
@@ -191,6 +191,3 @@ class Watch(Interpreter):
                 continue
             self.report(BarrierFault("warp synchronisation", line, self.moment.block, thread, text))
             return
-
-
-__all__ = ["ATOMIC", "BarrierFault", "Watch"]
