@@ -4,9 +4,10 @@
 >>> h2d.start()
 """
 
+from host_to_device.checking import check
 from host_to_device.exploring import explore_grid
 from host_to_device.machine import SetUpError, size, start, stop
 from host_to_device.standins.numba_cuda.launching import stand_in
 
-__all__ = ["SetUpError", "explore_grid", "size", "stand_in", "start", "stop"]
+__all__ = ["SetUpError", "check", "explore_grid", "size", "stand_in", "start", "stop"]
 __version__ = "0.1.0"

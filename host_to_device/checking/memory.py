@@ -23,6 +23,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from host_to_device.standins.numba_cuda.interpreting import as_seen
+
 READ, WRITE, ATOMIC = "read", "write", "atomic"
 
 
@@ -32,7 +34,7 @@ class Access(NamedTuple):
     block: int
     thread: int
     epoch: int  # barriers that the block has passed
-    warp_epoch: int  # barriers that the warp has passed, counted through
+    warp_epoch: int  # warp operations that the thread has taken part in
     fences: int  # fences that the thread has made
     kind: str
     place: tuple[str, int]  # file and line
@@ -48,6 +50,26 @@ class Fault:
     access: Access
     other: Access | None = None
     space: str = "global"
+    shape: tuple[int, ...] = ()
+    # Whether it is wrong only if something is made of it: a value that nobody has stored.
+    if_used: bool = False
+
+
+# What memory may hold before anything is stored there: nonsense of two kinds, zeros and ones.
+NONSENSE, OTHER_NONSENSE, ZEROS, ONES = 0xFF, 0x7B, 0x00, 0x100
+FILLS = (NONSENSE, OTHER_NONSENSE, ZEROS, ONES)
+
+
+def fill_with(array: np.ndarray, fill: int) -> None:
+    """Fill an array with a byte (0xFF: minus one, not a number; 0x7B: something large), or with ones."""
+    if fill == ONES and array.dtype.names is None:
+        array[...] = 1
+    else:
+        array.reshape(-1).view(np.uint8)[:] = fill & 0xFF
+
+
+class OutOfBudget(Exception):
+    """The launch makes more accesses than a check may look at."""
 
 
 @dataclass
@@ -57,13 +79,19 @@ class Moment:
     block: int = 0
     thread: int = 0
     epoch: int = 0
-    warp_epochs: dict[int, int] = field(default_factory=dict)
+    warp_size: int = 32
+    # Warp → what each lane (row) knows of each lane (column): so many of its warp operations lie before.
+    warps: dict[int, np.ndarray] = field(default_factory=dict)
     fences: dict[tuple[int, int], int] = field(default_factory=dict)
     # What a thread learnt by an atomic: block → (barriers, {thread: fences}) that happened before.
     known: dict[tuple[int, int], dict[int, tuple[int, dict[int, int]]]] = field(default_factory=dict)
     accesses: int = 0
+    most: float = math.inf  # how many accesses there may be
     # The accesses of the thread whose turn it is, by kind and place: one record serves all of the same line.
     turn: dict[tuple, Access] = field(default_factory=dict)
+    last: tuple[str, int] | None = None  # where the last access was, and in which memory
+    last_space: str = ""
+    notes: Any = None  # told of every access, where notes are asked for
 
     def access(self, kind: str, place: tuple[str, int]) -> Access:
         found = self.turn.get((kind, place))
@@ -72,24 +100,42 @@ class Moment:
         return found
 
     def fresh_access(self, kind: str, place: tuple[str, int]) -> Access:
-        thread = self.thread
+        thread, self.last = self.thread, place
+        if self.accesses > self.most:
+            raise OutOfBudget
         return Access(
             self.block,
             thread,
             self.epoch,
-            self.warp_epochs.get(thread // 32, 0),
+            self.warp_epoch(thread, thread),
             self.fences.get((self.block, thread), 0),
             kind,
             place,
         )
+
+    def warp_epoch(self, thread: int, of: int) -> int:
+        """Return how many warp operations of a lane lie before what another lane of its warp does now."""
+        clocks = self.warps.get(thread // self.warp_size)
+        return 0 if clocks is None else int(clocks[thread % self.warp_size, of % self.warp_size])
+
+    def pass_warp(self, warp: int, threads: list[int]) -> None:
+        """Let these threads of a warp know what any of them knew before they met."""
+        self.turn.clear()
+        clocks = self.warps.get(warp)
+        if clocks is None:
+            clocks = self.warps[warp] = np.zeros((self.warp_size, self.warp_size), np.int64)
+        lanes = np.array([thread % self.warp_size for thread in threads])
+        together = clocks[lanes].max(axis=0)
+        together[lanes] = clocks[lanes, lanes] + 1
+        clocks[lanes] = together
 
     def ordered(self, before: Access) -> bool:
         """Tell whether an earlier access happened before whatever the present thread does now."""
         if before.block == self.block:
             if before.thread == self.thread or before.epoch < self.epoch:
                 return True
-            same_warp = before.thread // 32 == self.thread // 32
-            if same_warp and before.warp_epoch < self.warp_epochs.get(self.thread // 32, 0):
+            same_warp = before.thread // self.warp_size == self.thread // self.warp_size
+            if same_warp and before.warp_epoch < self.warp_epoch(self.thread, before.thread):
                 return True
         known = self.known.get((self.block, self.thread))
         if not known or before.block not in known:
@@ -137,12 +183,12 @@ class Moment:
 
 
 class Memory:
-    """The record of one array: its values, and who touched what.
+    """The record of one allocation: who touched what.
 
     Parameters
     ----------
     array
-        The NumPy array that holds the values.
+        The NumPy array that holds its bytes, contiguous.
     name
         What the learner calls it.
     space
@@ -151,47 +197,53 @@ class Memory:
         The state of the launch.
     report
         Called with every fault.
+    unit
+        Bytes that one record stands for: the smallest element that lies there.
     """
 
     def __init__(
-        self, array: np.ndarray, name: str, space: str, moment: Moment, report: Callable[[Fault], None]
+        self,
+        array: np.ndarray,
+        name: str,
+        space: str,
+        moment: Moment,
+        report: Callable[[Fault], None],
+        unit: int = 0,
     ) -> None:
         self.array, self.name, self.space = array, name, space
         self.moment, self.report = moment, report
+        self.unit = unit or max(1, array.dtype.itemsize)
+        self.start = array.__array_interface__["data"][0]
         # Address → last write, last read, last read by another thread, last read by another block, last atomic.
         self.cells: dict[int, list[Access | None]] = {}
         self.told: dict[int, dict] = {}  # what atomics at an address have published
         self.written: set[int] = set()
         self.fresh = space != "global"  # nothing in it has been written yet
+        self.arrays: list[Tracked] = []  # what lies there
 
-    def forget(self) -> None:
-        """Begin with a new block, whose shared memory nobody has touched."""
+    def forget(self, fill: int) -> None:
+        """Begin with a new block, whose shared memory nobody has touched and holds what `fill_with` puts there."""
         self.cells.clear()
         self.told.clear()
         self.written.clear()
+        fill_with(self.array, fill)
 
-    def fault(self, kind: str, index: tuple[int, ...], access: Access, other: Access | None = None) -> None:
-        self.report(Fault(kind, self.name, index, access, other, self.space))
-
-    def touch(
-        self, address: int, index: tuple[int, ...], kind: str, place: tuple[str, int], same: bool
-    ) -> None:
+    def touch(self, address: int, kind: str, place: tuple[str, int], same: bool, of: Tracked) -> None:
         """Record one access and report what it does wrong. `same`: a store changes nothing."""
         moment = self.moment
-        moment.accesses += 1
         now = moment.turn.get((kind, place)) or moment.access(kind, place)
         cell = self.cells.get(address)
         if cell is None:
             cell = self.cells[address] = [None, None, None, None, None]
         if self.fresh and kind != WRITE and address not in self.written:
-            self.fault("uninitialised read", index, now)
+            of.fault("uninitialised read", address, now, if_used=True)
             self.written.add(address)
         write, read, other_thread, other_block, atomic = cell
         if kind == READ:
             if read is now:
                 return
             if write is not None or atomic is not None:
-                self.conflict(index, now, write, atomic)
+                self.conflict(address, of, now, write, atomic)
             if read is not None:
                 if read.thread != now.thread:
                     cell[2] = read
@@ -200,120 +252,261 @@ class Memory:
             cell[1] = now
             return
         if kind == ATOMIC:
-            self.conflict(index, now, write, read, other_thread, other_block)
+            self.conflict(address, of, now, write, read, other_thread, other_block)
             cell[4] = now
         else:
             if not same:
-                self.conflict(index, now, write, read, other_thread, other_block, atomic)
+                self.conflict(address, of, now, write, read, other_thread, other_block, atomic)
             cell[0] = now
         self.written.add(address)
 
-    def conflict(self, index: tuple[int, ...], now: Access, *before: Access | None) -> None:
+    def conflict(self, address: int, of: Tracked, now: Access, *before: Access | None) -> None:
         for access in before:
             if access is not None and not self.moment.ordered(access):
-                self.fault("race", index, now, access)
+                of.fault("race", address, now, access)
                 return
 
 
 class Tracked:
-    """An array as a checked kernel sees it: every access is recorded."""
+    """An array as a checked kernel sees it: every access is recorded.
 
-    __slots__ = ("addresses", "memory", "seen", "shape", "steps")
+    `raw` is the NumPy array with the values and `seen` the same as the interpreter shows it; `base` and `steps`
+    say where its elements lie in its memory, in the memory's units.
+    """
 
-    def __init__(
-        self, memory: Memory, seen: Any, addresses: np.ndarray, steps: tuple[int, ...] | None = None
+    __slots__ = ("base", "memory", "name", "raw", "seen", "shape", "span", "steps", "whole")
+
+    def __init__(self, memory: Memory, raw: np.ndarray, name: str, whole: Tracked | None = None) -> None:
+        self.memory, self.raw, self.name = memory, raw, name
+        self.seen = as_seen(raw)
+        self.shape = raw.shape
+        self.base = (raw.__array_interface__["data"][0] - memory.start) // memory.unit
+        self.steps = tuple(step // memory.unit for step in raw.strides)
+        self.span = max(1, raw.dtype.itemsize // memory.unit)
+        self.whole = whole or self  # the array that the learner knows by this name
+
+    def fault(
+        self, kind: str, address: int, access: Access, other: Access | None = None, if_used: bool = False
     ) -> None:
-        self.memory, self.seen, self.addresses = memory, seen, addresses
-        self.shape, self.steps = addresses.shape, steps
+        whole = self.whole
+        index = whole.index_of(address)
+        self.memory.report(
+            Fault(kind, self.name, index, access, other, self.memory.space, whole.shape, if_used)
+        )
 
-    @classmethod
-    def whole(cls, memory: Memory, seen: Any) -> Tracked:
-        shape = memory.array.shape
-        steps = tuple(math.prod(shape[k + 1 :]) for k in range(len(shape)))
-        return cls(memory, seen, np.arange(memory.array.size).reshape(shape), steps)
+    def index_of(self, address: int) -> tuple[int, ...]:
+        """Return the index of the element that lies at an address."""
+        rest, index = address - self.base, [0] * len(self.steps)
+        for axis in sorted(range(len(self.steps)), key=lambda axis: -abs(self.steps[axis])):
+            step, size = self.steps[axis], self.shape[axis]
+            if step and size > 1:
+                # A negative step counts from the far end: the last element has the lowest address.
+                index[axis] = rest // step if step > 0 else -(rest // -step)
+                rest -= index[axis] * step
+        return tuple(index)
 
-    def locate(self, index: Any, kind: str, depth: int = 2) -> tuple[int, tuple[int, ...]] | None:
+    def coverage(self) -> tuple[int, tuple[int, ...]]:
+        """Return how many elements have been written, and the index of the first that has not."""
+        written, first = 0, ()
+        for position in np.ndindex(self.shape):
+            address = self.base + sum(k * step for k, step in zip(position, self.steps, strict=True))
+            if address in self.memory.written:
+                written += 1
+            elif not first:
+                first = position
+        return written, first
+
+    def locate(self, index: Any, kind: str, depth: int = 2) -> int | None:
         """Return the address of an element, or None if it is not there; the kernel is `depth` frames up."""
-        where = index if type(index) is tuple else (index,)
-        for position, size in zip(where, self.shape, strict=False):
+        if type(index) is not tuple:
+            if 0 <= index < self.shape[0]:
+                return self.base + int(index) * self.steps[0]
+            index = (index,)
+        address = self.base
+        for position, size, step in zip(index, self.shape, self.steps, strict=True):
             if not 0 <= position < size:
-                frame = sys._getframe(depth)
-                place = frame.f_code.co_filename, frame.f_lineno
-                self.memory.moment.accesses += 1
-                self.memory.fault(
-                    "out of bounds",
-                    tuple(int(each) for each in where),
-                    self.memory.moment.access(kind, place),
-                )
+                self.outside(index, kind, depth + 1)
                 return None
-        if self.steps is None:
-            return int(self.addresses[index]), where
-        address = 0
-        for position, step in zip(where, self.steps, strict=True):
-            address += position * step
-        return address, where
+            address += int(position) * step
+        return address
+
+    def outside(self, index: tuple, kind: str, depth: int) -> None:
+        frame = sys._getframe(depth)
+        place = frame.f_code.co_filename, frame.f_lineno
+        moment = self.memory.moment
+        moment.accesses += 1
+        where = tuple(int(each) for each in index)
+        self.memory.report(
+            Fault(
+                "out of bounds",
+                self.name,
+                where,
+                moment.access(kind, place),
+                None,
+                self.memory.space,
+                self.shape,
+            )
+        )
 
     def is_part(self, index: Any) -> bool:
         """Tell whether an index takes a part of the array instead of an element."""
         if type(index) is tuple:
             return len(index) < len(self.shape) or any(type(each) is slice for each in index)
-        return len(self.shape) > 1 or type(index) is slice
+        return len(self.shape) != 1 or type(index) is slice
+
+    def part(self, index: Any, depth: int) -> Tracked | None:
+        """Return a part of the array, or None where an index is outside."""
+        positions = index if type(index) is tuple else (index,)
+        for position, size in zip(positions, self.shape, strict=False):
+            if type(position) is not slice and not 0 <= position < size:
+                self.outside(
+                    tuple(-1 if type(each) is slice else each for each in positions), READ, depth + 1
+                )
+                return None
+        return Tracked(self.memory, self.raw[index], self.name, self.whole)
+
+    def touch(self, address: int, kind: str, frame: Any, same: bool = False) -> None:
+        memory = self.memory
+        memory.moment.accesses += 1
+        memory.moment.last_space = memory.space
+        place = frame.f_code.co_filename, frame.f_lineno
+        for each in range(address, address + self.span):
+            memory.touch(each, kind, place, same, self)
+        if memory.moment.notes is not None:
+            memory.moment.notes.access(
+                place,
+                kind,
+                memory.space,
+                self.name,
+                address * memory.unit,
+                self.raw.dtype.itemsize,
+                memory.moment.block,
+                memory.moment.thread,
+            )
 
     def __getitem__(self, index: Any) -> Any:
         if self.is_part(index):
-            return Tracked(self.memory, self.seen[index], self.addresses[index])
-        found = self.locate(index, READ)
-        if found is None:
-            return self.memory.array.dtype.type(0)
-        frame = sys._getframe(1)
-        self.memory.touch(found[0], found[1], READ, (frame.f_code.co_filename, frame.f_lineno), False)
+            part = self.part(index, 2)
+            return Tracked(self.memory, self.raw[:1] * 0, self.name) if part is None else part
+        address = self.locate(index, READ)
+        if address is None:
+            return (
+                as_seen(self.raw.dtype.type(0))
+                if self.raw.dtype.names is None
+                else np.zeros(1, self.raw.dtype)[0]
+            )
+        if self.raw.dtype.names:
+            return TrackedRecord(self, address, self.raw[index])
+        self.touch(address, READ, sys._getframe(1))
         return self.seen[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if self.is_part(index):
-            part = Tracked(self.memory, self.seen[index], self.addresses[index])
-            for position in np.ndindex(part.addresses.shape):
-                part[position] = value[position] if isinstance(value, Tracked) else value
+            part = self.part(index, 2)
+            if part is not None:
+                part.assign(value, sys._getframe(1))
             return
-        found = self.locate(index, WRITE)
-        if found is None:
+        address = self.locate(index, WRITE)
+        if address is None:
             return
-        before = (
-            self.memory.array.flat[found[0]] if self.memory.array.flags.c_contiguous else self.seen[index]
-        )
+        before = self.raw[index].tobytes()
         self.seen[index] = value
-        after = self.memory.array.flat[found[0]] if self.memory.array.flags.c_contiguous else self.seen[index]
-        frame = sys._getframe(1)
-        place = frame.f_code.co_filename, frame.f_lineno
-        self.memory.touch(found[0], found[1], WRITE, place, bool(before == after))
+        same = before == self.raw[index].tobytes()
+        self.touch(address, WRITE, sys._getframe(1), same)
 
-    def atomic(self, index: Any, change: Callable[[Any], Any]) -> Any:
-        """Replace an element by `change(element)` in one step; return what was there before."""
-        found = self.locate(index, ATOMIC, 3)
-        if found is None:
-            return self.memory.array.dtype.type(0)
-        memory, address = self.memory, found[0]
-        frame = sys._getframe(2)
-        memory.touch(address, found[1], ATOMIC, (frame.f_code.co_filename, frame.f_lineno), False)
+    def assign(self, value: Any, frame: Any) -> None:
+        """Store a value, or the elements of another array, in every element."""
+        for position in np.ndindex(self.shape):
+            one = value
+            if isinstance(value, Tracked):
+                value.touch(value.locate(position[-len(value.shape) :], READ), READ, frame)
+                one = value.seen[position[-len(value.shape) :]]
+            before = self.raw[position].tobytes()
+            self.seen[position] = one
+            self.touch(self.locate(position, WRITE), WRITE, frame, before == self.raw[position].tobytes())
+
+    def atomic(self, index: Any, change: Callable, values: tuple) -> Any:
+        """Let `change(array, *values)` change element 0 of a one-element array in one step; return what was there."""
+        address = self.locate(index, ATOMIC, 3)
+        if address is None:
+            return as_seen(self.raw.dtype.type(0))
+        memory = self.memory
+        self.touch(address, ATOMIC, sys._getframe(2))
         told = memory.told.setdefault(address, {})
         memory.moment.learn(told)
         told.update(memory.moment.published())
         old = self.seen[index]
-        self.seen[index] = change(old)
+        cell = self.raw[index].reshape(1).copy()
+        change(as_seen(cell), *values)
+        self.raw[index] = cell[0]
         return old
 
     def __len__(self) -> int:
-        return len(self.addresses)
+        return self.shape[0]
 
     def __iter__(self) -> Iterator[Any]:
-        for k in range(len(self.addresses)):
-            if self.addresses.ndim > 1:
+        for k in range(self.shape[0]):
+            if len(self.shape) > 1:
                 yield self[k]
                 continue
-            frame = sys._getframe(1)
-            place = frame.f_code.co_filename, frame.f_lineno
-            self.memory.touch(int(self.addresses[k]), (k,), READ, place, False)
+            self.touch(self.base + k * self.steps[0], READ, sys._getframe(1))
             yield self.seen[k]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.seen, name)
+
+
+def of_group(named: dict[str, np.ndarray], moment: Moment, report: Callable[[Fault], None]) -> Memory:
+    """Return the record of the allocation that arguments share; one alone has its own."""
+    if len(named) == 1:
+        ((name, array),) = named.items()
+        memory = Memory(array, name, "global", moment, report, 1 if array.dtype.names else 0)
+    else:
+        whole = next(iter(named.values()))
+        while whole.base is not None:
+            whole = whole.base
+        start = whole.__array_interface__["data"][0]
+        steps = [step for each in named.values() for step in (each.dtype.itemsize, *each.strides)]
+        offsets = [each.__array_interface__["data"][0] - start for each in named.values()]
+        plain = all(each.dtype.names is None for each in named.values())
+        unit = max(1, math.gcd(*steps, *offsets)) if plain else 1
+        memory = Memory(whole, " and ".join(named), "global", moment, report, unit)
+    memory.arrays = [Tracked(memory, array, name) for name, array in named.items()]
+    return memory
+
+
+class TrackedRecord:
+    """An element with named fields: each field is recorded by itself."""
+
+    __slots__ = ("_address", "_array", "_record")
+
+    def __init__(self, array: Tracked, address: int, record: np.void) -> None:
+        object.__setattr__(self, "_array", array)
+        object.__setattr__(self, "_address", address)
+        object.__setattr__(self, "_record", record)
+
+    def _touch(self, name: str, kind: str, frame: Any, same: bool = False) -> None:
+        array = self._array
+        dtype, offset = array.raw.dtype.fields[name][:2]
+        array.memory.moment.accesses += 1
+        place = frame.f_code.co_filename, frame.f_lineno
+        for byte in range(offset, offset + dtype.itemsize):
+            array.memory.touch(self._address + byte, kind, place, same, array)
+
+    def __getattr__(self, name: str) -> Any:
+        self._touch(name, READ, sys._getframe(1))
+        return as_seen(self._record[name])
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        before = self._record[name].tobytes()
+        self._record[name] = value
+        self._touch(name, WRITE, sys._getframe(1), before == self._record[name].tobytes())
+
+    def __getitem__(self, name: str) -> Any:
+        self._touch(name, READ, sys._getframe(1))
+        return as_seen(self._record[name])
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        before = self._record[name].tobytes()
+        self._record[name] = value
+        self._touch(name, WRITE, sys._getframe(1), before == self._record[name].tobytes())

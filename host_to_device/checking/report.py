@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import linecache
+from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
+# What can be wrong, and what to do about it.
 ADVICE = {
     "out of bounds": "Guard the access with the array's size, or launch fewer threads.",
     "race": "Put a barrier between the two accesses, use an atomic, or let one thread own the element.",
-    "uninitialised read": "Store something there before the first read; shared and local memory start with anything.",
-    "unwritten output": "Launch enough threads, and let the guard ask the size of the array that is written.",
-    "barrier divergence": "Move the barrier to where every thread of the block comes by.",
-    "warp synchronisation": "Use cuda.syncwarp() between the two, or a mask that names exactly the lanes that take part.",
+    "uninitialised read": "Store something there before the first read: shared and local memory hold anything at first.",
+    "unwritten output": "Launch enough threads, and let the guard ask for the size of the array that is written.",
+    "barrier divergence": "Move the barrier to where every thread of the block comes by, out of branches and before returns.",
+    "warp synchronisation": "Put cuda.syncwarp() between the two, or give a mask that names exactly the lanes that take part.",
     "launch limit": "Use smaller blocks and more of them.",
-    "order dependence": "Make the result independent of which thread comes first.",
-    "no progress": "Threads of a launch cannot wait for each other except at barriers.",
+    "order dependence": "Make the result independent of which thread or block comes first.",
+    "no progress": "Let no thread wait in a loop for another one: barriers wait, and kernels end.",
     "failed": "Mend what the kernel raises first.",
 }
 
@@ -25,7 +28,8 @@ class Finding:
     """One thing that is wrong, once per distinct cause.
 
     `kind` is one of the keys of `ADVICE`; `lines` the learner's lines, the one at fault first; `block` and
-    `thread` say where it was seen first, and `count` how often.
+    `thread` say where it was seen first, and `count` how often. `array`, `index` and `space` name the element,
+    and `pair` says of a race what met: "write/write", "read/write" or "atomic/plain".
     """
 
     kind: str
@@ -35,26 +39,35 @@ class Finding:
     block: tuple[int, int, int] | None = None
     thread: tuple[int, int, int] | None = None
     count: int = 1
+    array: str = ""
+    index: tuple[int, ...] = ()
+    space: str = ""
+    pair: str = ""
+    advice: str = ""
 
-    @property
-    def advice(self) -> str:
-        return ADVICE[self.kind]
+    def __post_init__(self) -> None:
+        if not self.advice:
+            object.__setattr__(self, "advice", ADVICE[self.kind])
 
     def source(self) -> list[str]:
         """Return the lines at fault as they stand in the file, with their numbers."""
-        return [f"{line:>6} | {linecache.getline(self.file, line).rstrip()}" for line in self.lines]
+        found = [(line, linecache.getline(self.file, line).rstrip()) for line in self.lines]
+        indent = min((len(text) - len(text.lstrip()) for _, text in found if text), default=0)
+        return [f"{line:>6} | {text[indent:]}" for line, text in found]
 
     def place(self) -> str:
-        if self.block is None:
-            return ""
-        return (
-            f" (block {self.block}, thread {self.thread}{f', {self.count} times' if self.count > 1 else ''})"
-        )
+        parts = [f"block {self.block}, thread {self.thread}"] if self.block is not None else []
+        parts += [f"{self.count:,} times"] if self.count > 1 else []
+        return f" ({', '.join(parts)})" if parts else ""
 
 
 @dataclass(frozen=True)
 class Report:
-    """The result of a check: what was looked at, and what was found."""
+    """The result of a check: what was looked at, and what was found.
+
+    `bool(report)` tells whether nothing was found. `findings` are errors; `notes`, where they were asked for, are
+    numbers about performance, and `remarks` are facts that are neither.
+    """
 
     kernel: str
     findings: tuple[Finding, ...]
@@ -62,36 +75,63 @@ class Report:
     accesses: int
     schedules: int
     seconds: float
-    partial: str = ""  # why not everything was looked at
+    partial: tuple[str, ...] = ()  # why not everything was looked at
+    remarks: tuple[str, ...] = ()
+    notes: tuple[Any, ...] = ()
 
     def __bool__(self) -> bool:
-        """Return whether nothing was found."""
         return not self.findings
 
     def summary(self) -> str:
-        seen = (
-            f"{self.threads:,} threads, {self.accesses:,} accesses, {self.schedules} schedule"
-            f"{'s' * (self.schedules != 1)}, {self.seconds:.2f} s"
+        seen = ", ".join(
+            (
+                _count(self.threads, "thread"),
+                _count(self.accesses, "access", "accesses"),
+                _count(self.schedules, "schedule"),
+                f"{self.seconds:.2f} s",
+            )
         )
-        verdict = f"{len(self.findings)} found" if self.findings else "nothing wrong found"
-        partial = f"; looked at a part only: {self.partial}" if self.partial else ""
-        return f"check of {self.kernel}: {verdict} ({seen}{partial})"
+        verdict = _count(len(self.findings), "error") if self.findings else "nothing wrong found"
+        return f"check of {self.kernel}: {verdict} ({seen})"
+
+    def besides(self) -> list[str]:
+        """Return what there is to say besides the findings, a line each."""
+        return [*(f"Looked at a part only: {each}." for each in self.partial), *self.remarks]
 
     def __str__(self) -> str:
-        lines = [self.summary()]
+        lines = [self.summary(), *self.besides()]
         for number, finding in enumerate(self.findings, 1):
             lines += ["", f"{number}. {finding.kind}: {finding.text}{finding.place()}"]
             lines += [f"   {line}" for line in finding.source()]
             lines.append(f"   {finding.advice}")
+        if self.notes:
+            lines += ["", "Notes on performance, which are no errors:"]
+            lines += [f"  {each}" for each in self.notes_by_line()]
         return "\n".join(lines)
 
     __repr__ = __str__
 
+    def notes_by_line(self) -> list[str]:
+        return [f"line {each.line}: {each.text}" if each.line else each.text for each in self.notes]
+
     def _repr_html_(self) -> str:
+        parts = [f"<p>{escape(each)}</p>" for each in (self.summary(), *self.besides())]
         items = "".join(
             f"<li><p><strong>{escape(finding.kind)}</strong>: {escape(finding.text)}{escape(finding.place())}</p>"
             f"<pre>{escape(chr(10).join(finding.source()))}</pre><p>{escape(finding.advice)}</p></li>"
             for finding in self.findings
         )
-        found = f"<ol>{items}</ol>" if items else ""
-        return f'<div class="h2d-report" role="group" aria-label="Report of a check"><p>{escape(self.summary())}</p>{found}</div>'
+        parts += [f"<ol>{items}</ol>"] if items else []
+        if self.notes:
+            parts.append("<p>Notes on performance, which are no errors:</p>")
+            parts.append(f"<ul>{''.join(f'<li>{escape(each)}</li>' for each in self.notes_by_line())}</ul>")
+        return f'<div class="h2d-report" role="group" aria-label="Report of the check">{"".join(parts)}</div>'
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def distinct(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return findings without repetitions, in the order in which they came."""
+    return tuple(dict.fromkeys(findings))

@@ -1,20 +1,35 @@
-"""Run a kernel under watch: the interpreter, with arrays that record every access and barriers that are judged."""
+"""Run a kernel under watch: the interpreter, with arrays that record every access and waits that are judged."""
 
 from __future__ import annotations
 
+import ast
 import math
+import sys
+import time
+import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from host_to_device.checking.memory import Fault, Memory, Moment, Tracked
+from host_to_device.checking.memory import (
+    NONSENSE,
+    Fault,
+    Memory,
+    Moment,
+    OutOfBudget,
+    Tracked,
+    fill_with,
+    of_group,
+)
+from host_to_device.checking.notes import Notes
 from host_to_device.standins.numba_cuda import helpers
-from host_to_device.standins.numba_cuda.interpreting import WARP_SIZE, Interpreter, as_seen, interpreted
-from host_to_device.standins.numba_cuda.rewriting import Program
+from host_to_device.standins.numba_cuda.flow import makes_local
+from host_to_device.standins.numba_cuda.interpreting import Interpreter, Lower, as_seen, interpreted
+from host_to_device.standins.numba_cuda.rewriting import BLOCK_SYNCS, PREFIX, WARP_SIZE, Program, syncs
 
-FULL = (1 << WARP_SIZE) - 1
+SWITCH = "switch"  # what a thread yields that lets another one take its turn
 
 
 @dataclass
@@ -22,27 +37,76 @@ class BarrierFault:
     """Threads of a block that do not wait together, or lanes of a warp that a warp operation misses."""
 
     kind: str  # "barrier divergence" or "warp synchronisation"
+    file: str
     line: int
     block: int
     thread: int
     text: str
+    # Whether it is wrong only if something is made of it: a value that no lane has brought.
+    if_used: bool = False
 
 
 def _atomics() -> dict[str, Callable]:
     """Return the atomic helpers as a check has them: each one access, recorded as an atomic."""
-    plain = {each.__name__: each for each in helpers.KERNEL_HELPERS if each.__name__.startswith("atomic_")}
+    plain = {
+        each.__name__: helpers.of_array_type(each)
+        for each in helpers.KERNEL_HELPERS
+        if each.__name__.startswith("atomic_")
+    }
 
     def recorded(name: str) -> Callable:
-        def on_one_element(old: Any, *values: Any) -> Any:
-            cell = [old]
-            plain[name](*((cell, *values) if name == "atomic_compare_and_swap" else (cell, 0, *values)))
-            return cell[0]
+        def on_one_element(cell: Any, *values: Any) -> None:
+            plain[name](cell, *(values if name == "atomic_compare_and_swap" else (0, *values)))
 
         if name == "atomic_compare_and_swap":
-            return lambda array, *values: array.atomic(0, lambda old: on_one_element(old, *values))
-        return lambda array, index, *values: array.atomic(index, lambda old: on_one_element(old, *values))
+            return lambda array, *values: array.atomic(0, on_one_element, values)
+        return lambda array, index, *values: array.atomic(index, on_one_element, values)
 
     return {name: recorded(name) for name in plain}
+
+
+def _for_warps_of(size: int, function: Callable) -> Callable:
+    """Return a helper that takes warps to have `size` lanes."""
+    if size == WARP_SIZE:
+        return function
+    space = {**function.__globals__, "WARP_SIZE": size, "signed": lambda bits: bits}
+    return types.FunctionType(function.__code__, space, function.__name__, function.__defaults__)
+
+
+class _Switching(Lower):
+    """Besides, lets another thread take its turn after every atomic: on a GPU threads run at once."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        lowered = super().visit_Call(node)
+        if not (isinstance(node.func, ast.Name) and node.func.id.startswith(f"{PREFIX}atomic_")):
+            return lowered
+        pair = ast.Tuple([lowered, ast.Yield(ast.Constant(SWITCH))], ast.Load())
+        return ast.copy_location(ast.Subscript(pair, ast.Constant(0), ast.Load()), node)
+
+
+def has_atomics(tree: ast.AST) -> bool:
+    return any(
+        isinstance(node, ast.Name) and node.id.startswith(f"{PREFIX}atomic_") for node in ast.walk(tree)
+    )
+
+
+def switching(program: Program) -> Program:
+    """Return the program marked so that everything with an atomic in it, or below it, is a generator."""
+    from dataclasses import replace
+
+    functions = {name: replace(each) for name, each in program.functions.items()}
+    kernel = replace(program.kernel)
+    changed = True
+    while changed:
+        changed = False
+        for each in (*functions.values(), kernel):
+            if each.waits:
+                continue
+            called = {node.id for node in ast.walk(each.tree) if isinstance(node, ast.Name)}
+            below = any(function.waits for name, function in functions.items() if name in called)
+            if below or has_atomics(each.tree) or next(syncs(each.tree), None):
+                each.waits = changed = True
+    return replace(program, kernel=kernel, functions=functions)
 
 
 class Watch(Interpreter):
@@ -56,6 +120,16 @@ class Watch(Interpreter):
         The shared arrays of a block.
     report
         Called with every `Fault` and `BarrierFault`.
+    warp_size
+        32 or 64 lanes.
+    fill
+        What memory holds before anything is stored in it: one of `memory.FILLS`.
+    accesses
+        How many accesses may be made.
+    switch
+        Whether another thread takes its turn after every atomic.
+    notes
+        Told of every access, where notes on performance are asked for.
     """
 
     def __init__(
@@ -67,22 +141,60 @@ class Watch(Interpreter):
         report: Callable[[Fault | BarrierFault], None],
         order: Iterable[int] | None = None,
         seconds: float = math.inf,
+        warp_size: int = WARP_SIZE,
+        fill: int = NONSENSE,
+        accesses: float = math.inf,
+        switch: bool = False,
+        notes: Notes | None = None,
     ) -> None:
-        self.moment = Moment()
-        self.report = report
+        self.moment = Moment(warp_size=warp_size, most=accesses, notes=notes)
+        self.report, self.warp_size, self.fill = report, warp_size, fill
         self.current = (0, 0)
+        self.takers = {
+            each.__name__.removeprefix("take_"): _for_warps_of(warp_size, each) for each in helpers.TAKERS
+        }
         own = {**_atomics(), "fence": self.moment.fence, "local": self.local}
-        super().__init__(program, grid, block, (), order, seconds, interpreted(program, own))
+        own |= {name: _for_warps_of(warp_size, getattr(helpers, name)) for name in ("laneid", "lanemask_lt")}
+        if warp_size != WARP_SIZE:
+            own["activemask"] = lambda: (1 << warp_size) - 1
+        program = switching(program) if switch else program
+        lower = _Switching if switch else Lower
+        super().__init__(program, grid, block, (), order, seconds, interpreted(program, own, lower))
+        self.ran = self.skipped = 0
+        self.sampled = False
+        self.ended: float | None = None  # when a thread ended last
+        self.running: dict[int, Any] = {}
+        # A wait knows its line only; device functions may stand in other files.
+        self.files = {
+            call.args[1].value: each.filename
+            for each in (*program.functions.values(), program.kernel)
+            for call in syncs(each.tree)
+        }
+        self.local_names = {
+            node.lineno: node.targets[0].id
+            for each in (*program.functions.values(), program.kernel)
+            for node in ast.walk(each.tree)
+            if isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and makes_local(node.value)
+        }
         self.memories: list[Memory] = []
         tracked = []
-        over_same_bytes: dict[int, Memory] = {}
+        dynamic = [each for each, made in zip(shared, program.shared, strict=True) if made.shape is None]
+        over_same_bytes: Memory | None = None
         for array, description in zip(shared, program.shared, strict=True):
-            memory = Memory(array, description.name or "a shared array", "shared", self.moment, report)
+            name = description.name or "a shared array"
             if description.shape is None:
-                # Dynamic arrays lie over the same bytes: the record is kept by byte, in one place.
-                memory = over_same_bytes.setdefault(array.dtype.itemsize, memory)
+                # Dynamic arrays lie over the same bytes: the record is kept in one place, in their smallest unit.
+                if over_same_bytes is None:
+                    unit = min(each.dtype.itemsize for each in dynamic)
+                    over_same_bytes = Memory(array, name, "shared", self.moment, report, unit)
+                    self.memories.append(over_same_bytes)
+                tracked.append(Tracked(over_same_bytes, array, name))
+                continue
+            memory = Memory(array, name, "shared", self.moment, report)
             self.memories.append(memory)
-            tracked.append(Tracked.whole(memory, as_seen(array)))
+            tracked.append(Tracked(memory, array, name))
         self.shared = tuple(tracked)
 
     @property
@@ -97,35 +209,101 @@ class Watch(Interpreter):
 
     def local(self, shape: tuple[int, ...], dtype: np.dtype) -> Tracked:
         array = np.zeros(shape, dtype)
-        return Tracked.whole(
-            Memory(array, "a local array", "local", self.moment, self.report), as_seen(array)
-        )
+        name = self.local_names.get(sys._getframe(1).f_lineno, "a local array")
+        memory = Memory(array, name, "local", self.moment, self.report)
+        memory.forget(self.fill)
+        return Tracked(memory, array, memory.name)
 
-    def watch(self, name: str, array: np.ndarray) -> Tracked:
-        """Return an argument as the checked kernel sees it."""
-        memory = Memory(array, name, "global", self.moment, self.report)
+    def watch(self, named: dict[str, np.ndarray]) -> dict[str, Tracked]:
+        """Return arguments that lie in one allocation as the checked kernel sees them."""
+        memory = of_group(named, self.moment, self.report)
         self.memories.append(memory)
-        return Tracked.whole(memory, as_seen(array))
+        return {tracked.name: tracked for tracked in memory.arrays}
 
-    def run(self, blocks: Iterable[int], arguments: tuple) -> None:
-        for block in blocks:
+    def run(self, blocks: list[int], arguments: tuple, share: float = math.inf) -> None:
+        """Run these blocks; a sample of them, if it turns out that all would take longer than `share` seconds."""
+        began = time.monotonic()
+        left = list(blocks)
+        while left:
+            block = left.pop(0)
             self.moment.epoch = 0
-            self.moment.warp_epochs.clear()
+            self.moment.warps.clear()
             for memory in self.memories:
                 if memory.space == "shared":
-                    memory.forget()
+                    memory.forget(self.fill)
             super().run([block], arguments)
+            self.ran += 1
+            if self.moment.notes is not None:
+                self.moment.notes.end_of_block(block)
+            if self.moment.accesses > self.moment.most:
+                raise OutOfBudget
+            if self.sampled and time.monotonic() - began > share and self.ran > 2:
+                self.skipped += len(left)
+                return
+            if not self.sampled and self.ran >= 4 and left:
+                part = (time.monotonic() - began) / self.ran
+                part = max(part, share * self.moment.accesses / self.ran / self.moment.most)
+                if part * (self.ran + len(left)) > share:
+                    left = self.sample(left, int((share - part * self.ran) / part))
 
-    def last_line(self) -> int:
-        """Return the learner's line of the last access, for a kernel that did not come to an end."""
-        lines = [
-            access.place[1]
-            for memory in self.memories
-            for cell in memory.cells.values()
-            for access in cell
-            if access is not None and (access.block, access.thread) == self.at
-        ]
-        return lines[-1] if lines else self.program.kernel.tree.lineno
+    def sample(self, left: list[int], number: int) -> list[int]:
+        """Return some of the blocks that are left, from all over the grid, and always the last."""
+        chosen = sorted({int(k) for k in np.linspace(0, len(left) - 1, max(2, number))} | {len(left) - 1})
+        self.sampled = True
+        self.skipped += len(left) - len(chosen)
+        return [left[k] for k in chosen]
+
+    def got_on(self, in_while: bool) -> bool:
+        """Tell whether the launch was on its way to its end when its time was up.
+
+        Threads have ended in the last part of the time; or no loop runs that could go on for ever.
+        """
+        lately = time.monotonic() - self.seconds / 4
+        return not in_while or (self.ended is not None and self.ended > lately)
+
+    def last_space(self) -> str:
+        return self.moment.last_space
+
+    def last_place(self) -> tuple[str, int]:
+        """Return the file and line of the last access, for a kernel that did not come to an end."""
+        return self.moment.last or (self.program.kernel.filename, self.program.kernel.tree.lineno)
+
+    # -- taking turns
+
+    def check_time(self) -> None:
+        if not self.running:
+            self.ended = time.monotonic()  # called when a thread that never waits has come to its end
+        super().check_time()
+
+    def run_waiting(self, block: int, shared: tuple, arguments: tuple) -> None:
+        """Run one block whose threads wait for each other, or let each other take their turns."""
+        running = {
+            thread: self.function(self.position(block, thread), shared, None, *arguments)
+            for thread in self.order
+        }
+        self.running = running
+        waiting: dict[int, Any] = {}
+        answers: dict[int, Any] = {}
+        while running:
+            switched = False
+            for thread in self.order:
+                generator = running.get(thread)
+                if generator is None or thread in waiting:
+                    continue
+                self.at = (block, thread)
+                try:
+                    asked = generator.send(answers.pop(thread, None))
+                except StopIteration:
+                    del running[thread]
+                    self.ended = time.monotonic()
+                    continue
+                if asked == SWITCH:
+                    switched = True
+                else:
+                    waiting[thread] = asked
+            self.check_time()
+            if not switched and not self.release_warps(waiting, answers):
+                self.release_block(waiting, answers)
 
     # -- waits, judged
 
@@ -133,61 +311,112 @@ class Watch(Interpreter):
         lines: dict[int, list[int]] = {}
         for thread, asked in waiting.items():
             lines.setdefault(asked if type(asked) is int else asked[1], []).append(thread)
-        block = self.moment.block
         gone = self.threads - len(waiting)
         if waiting and gone:
             line, threads = next(iter(lines.items()))
-            self.report(
-                BarrierFault(
-                    "barrier divergence",
-                    line,
-                    block,
-                    threads[0],
-                    f"{len(waiting)} threads wait at the barrier and {gone} have left the kernel without it",
-                )
-            )
+            text = f"{len(waiting)} threads wait at the barrier and {gone} have left the kernel without it"
+            self.barrier_fault("barrier divergence", line, threads[0], text)
         elif len(lines) > 1:
             (line, threads), (other, others) = list(lines.items())[:2]
-            self.report(
-                BarrierFault(
-                    "barrier divergence",
-                    line,
-                    block,
-                    threads[0],
-                    f"{len(threads)} threads wait at line {line} and {len(others)} at line {other}",
-                )
-            )
-        self.moment.pass_barrier(block, list(waiting))
+            text = f"{len(threads)} threads wait at line {line} and {len(others)} at line {other}"
+            self.barrier_fault("barrier divergence", line, threads[0], text)
+        if self.moment.notes is not None:
+            self.moment.notes.barrier(self.moment.block)
+        self.moment.pass_barrier(self.moment.block, list(waiting))
         super().release_block(waiting, answers)
 
-    def release_warps(self, waiting: dict[int, Any], answers: dict[int, Any]) -> bool:
-        groups: dict[tuple[int, str, int], list[int]] = {}
-        for thread, asked in waiting.items():
-            if type(asked) is not int and asked[0] not in (
-                "syncthreads_count",
-                "syncthreads_and",
-                "syncthreads_or",
-            ):
-                groups.setdefault((thread // WARP_SIZE, asked[0], asked[1]), []).append(thread)
-        for (warp, name, line), threads in groups.items():
-            self.judge_warp(warp, name, line, threads, {thread: waiting[thread] for thread in threads})
-            self.moment.warp_epochs[warp] = self.moment.warp_epochs.get(warp, 0) + 1
-            self.moment.turn.clear()
-        return super().release_warps(waiting, answers)
+    def barrier_fault(self, kind: str, line: int, thread: int, text: str, if_used: bool = False) -> None:
+        file = self.files.get(line, self.program.kernel.filename)
+        self.report(BarrierFault(kind, file, line, self.moment.block, thread, text, if_used))
 
-    def judge_warp(self, warp: int, name: str, line: int, threads: list[int], asked: dict[int, Any]) -> None:
+    def release_warps(self, waiting: dict[int, Any], answers: dict[int, Any]) -> bool:
+        """Let the lanes go on that have met in a warp operation; tell whether there were any.
+
+        Lanes meet that call the same operation at one line with the same mask. Those that are complete go first:
+        the lanes that others miss may still be on their way.
+        """
+        groups: dict[tuple[int, str, int, int], list[int]] = {}
+        full = (1 << self.warp_size) - 1
+        for thread, asked in waiting.items():
+            if type(asked) is not int and asked[0] not in BLOCK_SYNCS:
+                mask = int(asked[2]) & full if len(asked) > 2 else full
+                # Masks of 32 bits for warps of 64 come as signed numbers: -1 names all lanes, as ~0 does.
+                groups.setdefault((thread // self.warp_size, asked[0], asked[1], mask), []).append(thread)
+        complete = {key: threads for key, threads in groups.items() if not self.missing(key, threads)}
+        for key, threads in (complete or groups).items():
+            self.judge_warp(key, threads)
+            self.exchange(key, threads, waiting, answers)
+            self.moment.pass_warp(key[0], threads)
+        return bool(groups)
+
+    def missing(self, key: tuple[int, str, int, int], threads: list[int]) -> list[int]:
+        """Return the lanes that a mask names, that have not left the kernel and that do not come."""
+        warp, _, _, mask = key
+        first = warp * self.warp_size
+        there = {thread - first for thread in threads}
+        return [
+            lane
+            for lane in range(self.warp_size)
+            if mask >> lane & 1 and first + lane in self.running and lane not in there
+        ]
+
+    def judge_warp(self, key: tuple[int, str, int, int], threads: list[int]) -> None:
         """Report lanes that a mask names and that do not come, and lanes that come and are not named."""
-        lanes = {thread % WARP_SIZE for thread in threads}
-        there = {lane for lane in range(WARP_SIZE) if warp * WARP_SIZE + lane < self.threads}
+        warp, name, line, mask = key
         for thread in threads:
-            mask = int(asked[thread][2]) & FULL if len(asked[thread]) > 2 else FULL
-            named = {lane for lane in there if mask >> lane & 1}
-            missing = named - lanes
-            if thread % WARP_SIZE not in named:
-                text = f"cuda.{name}: lane {thread % WARP_SIZE} takes part, and its mask does not name it"
-            elif missing:
-                text = f"cuda.{name}: the mask names {len(missing)} lanes that are not there, lane {min(missing)} first"
-            else:
-                continue
-            self.report(BarrierFault("warp synchronisation", line, self.moment.block, thread, text))
+            lane = thread - warp * self.warp_size
+            if not mask >> lane & 1:
+                text = f"cuda.{name}: lane {lane} takes part, and its mask {mask:#x} does not name it"
+                self.barrier_fault("warp synchronisation", line, thread, text)
+                return
+        missing = self.missing(key, threads)
+        if missing:
+            are = "lanes that do" if len(missing) > 1 else "lane that does"
+            text = (
+                f"cuda.{name}: the mask {mask:#x} names {len(missing)} {are} not take part, "
+                f"{'lane' if len(missing) == 1 else 'first lane'} {missing[0]}"
+            )
+            self.barrier_fault("warp synchronisation", line, threads[0], text)
+
+    def exchange(
+        self, key: tuple[int, str, int, int], threads: list[int], waiting: dict, answers: dict
+    ) -> None:
+        """Give every lane what the operation gives it."""
+        warp, name, line, mask = key
+        first = warp * self.warp_size
+        asked_of = {thread: waiting.pop(thread) for thread in threads}
+        if name == "syncwarp":
             return
+        brought = {thread - first: asked[3] for thread, asked in asked_of.items()}
+        came = sum(1 << lane for lane in brought)
+        for thread, asked in asked_of.items():
+            lane = thread - first
+            values = _Brought(brought, first, asked[3], self.fill)
+            answers[thread] = self.takers[name](
+                values,
+                first,
+                lane,
+                first + self.warp_size,
+                asked[2] if name.startswith("shfl") else mask & came,
+                *asked[3:],
+            )
+            if values.lacking is not None:
+                text = f"cuda.{name}: lane {lane} takes the value of lane {values.lacking}, which does not take part"
+                self.barrier_fault("warp synchronisation", line, thread, text, if_used=True)
+
+
+class _Brought:
+    """What the lanes of a warp brought, by thread; in place of what nobody brought stands anything."""
+
+    def __init__(self, values: dict[int, Any], first: int, own: Any, fill: int) -> None:
+        self.values, self.first, self.own, self.fill = values, first, own, fill
+        self.lacking: int | None = None
+
+    def __getitem__(self, thread: Any) -> Any:
+        lane = int(thread) - self.first
+        if lane in self.values:
+            return self.values[lane]
+        self.lacking = lane
+        anything = np.zeros(1, np.asarray(self.own).dtype)
+        fill_with(anything, self.fill)
+        return as_seen(anything[0])

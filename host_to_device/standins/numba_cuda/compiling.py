@@ -163,6 +163,7 @@ def launch({PREFIX}first, {PREFIX}last, {PREFIX}grid, {PREFIX}block, {PREFIX}ord
             raise {PREFIX}KernelStopped()
         {PREFIX}b = {PREFIX}blocks[{PREFIX}i]
         {STOP}[1] = {PREFIX}b
+{{begin}}
         {THREAD} = (
             np.int32(0), np.int32(0), np.int32(0),
             np.int32({PREFIX}b % {PREFIX}grid[0]),
@@ -185,7 +186,12 @@ PLAIN_BLOCK = f"""\
 
 
 class Module:
-    """The text of a kernel's module, the objects it needs, and what comes of compiling it."""
+    """The text of a kernel's module, the objects it needs, and what comes of compiling it.
+
+    `begin` and `at_barrier` are lines that every block runs first, and at each of its barriers.
+    """
+
+    begin = at_barrier = ""
 
     def __init__(self, program: Program, shared: list[rewriting.SharedArray]) -> None:
         self.program, self.shared = program, shared
@@ -225,7 +231,9 @@ class Module:
             tree = self.program.kernel.tree
             kernel = _function_text(tree, self.caching)
             block = PLAIN_BLOCK.format(kernel=tree.name, parameters=self.parameters())
-            launch = LAUNCH.format(caching=self.caching, parameters=self.parameters(), memory="", block=block)
+            launch = LAUNCH.format(
+                caching=self.caching, parameters=self.parameters(), memory="", begin=self.begin, block=block
+            )
         return "\n\n".join((self.head + self.functions(self.caching), kernel, launch))
 
     def cut_kernel(self, arguments: tuple[types.Type, ...]) -> tuple[str, str]:
@@ -258,7 +266,7 @@ class Module:
             if kind not in rewriting.BLOCK_SYNCS:
                 tag = name.removeprefix(f"{PREFIX}v")
                 memory.append(f"{PREFIX}pub{tag} = np.empty({PREFIX}n, np.dtype({own[name].str!r}))")
-        block = region_text.BlockProgram(cut, takes)
+        block = region_text.BlockProgram(cut, takes, self.at_barrier)
         block.write(2, f"{region_text.ALIVE}[:] = True")
         block.parameters(self.program.kernel.parameters)
         block.nodes(cut.nodes, 2)
@@ -266,6 +274,7 @@ class Module:
             caching=self.caching,
             parameters=self.parameters(cut.assigned),
             memory="\n".join(f"    {line}" for line in memory),
+            begin=self.begin,
             block="\n".join(block.lines),
         )
         return "\n\n".join(functions), launch
@@ -286,6 +295,10 @@ class Module:
                 raise NotCompilable(f"{name} is {kind}, and threads keep it across a barrier")
             own[name] = numpy_support.as_dtype(kind)
         return own
+
+    def shared_types(self) -> types.Tuple:
+        """Return the type of what the kernel gets as its shared arrays."""
+        return types.Tuple([shared_type(each) for each in self.shared])
 
     def namespace(self) -> dict[str, Any]:
         return {"__name__": __name__, **self.objects}
@@ -368,10 +381,9 @@ def infer(module: Module, cut: regions.Cut, arguments: tuple[types.Type, ...]) -
     name = f"<types of {module.program.kernel.name}>"
     module.texts[name] = text
     exec(compile(text, name, "exec"), space)
-    shared = types.Tuple([shared_type(each) for each in module.shared])
     signature = (
         types.UniTuple(types.int32, LINEAR + 1),
-        shared,
+        module.shared_types(),
         types.Array(types.int64, 1, "C"),
         *arguments,
     )
@@ -520,7 +532,7 @@ def _whole(path: Path) -> str | None:
 
 
 def _compiled(launch: Callable, module: Module, arguments: tuple[types.Type, ...]) -> Callable:
-    shared = types.Tuple([shared_type(each) for each in module.shared])
+    shared = module.shared_types()
     sizes, numbers = types.UniTuple(types.int64, 3), types.Array(types.int64, 1, "C")
     launch.compile((types.int64, types.int64, sizes, sizes, numbers, numbers, shared, numbers, *arguments))
     return launch

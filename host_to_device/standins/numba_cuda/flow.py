@@ -77,6 +77,8 @@ def plain_wait(statement: ast.stmt) -> bool:
     call = statement.value
     if not (isinstance(call.func, ast.Name) and call.func.id == SYNC):
         return False
+    if call.args[0].value == "syncwarp":
+        return not any(syncs(each) for each in call.args[2:])
     return len(call.args) == 2 or (len(call.args) == 3 and isinstance(call.args[2], ast.Constant))
 
 

@@ -43,7 +43,7 @@ from host_to_device.standins.numba_cuda.rewriting import (
 TAKERS = {taker.__name__.removeprefix("take_"): taker for taker in helpers.TAKERS}
 
 
-class _Lower(ast.NodeTransformer):
+class Lower(ast.NodeTransformer):
     """Turns waits into yields, and literals into what Numba takes them for."""
 
     def __init__(self, program: Program) -> None:
@@ -157,10 +157,12 @@ def plain(value: Any) -> Any:
     return value
 
 
-def interpreted(program: Program, own_helpers: dict[str, Callable] | None = None) -> Callable:
+def interpreted(
+    program: Program, own_helpers: dict[str, Callable] | None = None, lower: type[Lower] = Lower
+) -> Callable:
     """Return the kernel as a Python function (a generator function, if its threads wait).
 
-    `own_helpers` replaces helpers by name: a check gives its own, which record what they do.
+    `own_helpers` replaces helpers by name, `lower` what turns waits into yields: a check gives its own.
     """
     space: dict[str, Any] = dict(MODULES)
     space |= {f"{PREFIX}{each.__name__}": each for each in helpers.KERNEL_HELPERS}
@@ -171,7 +173,7 @@ def interpreted(program: Program, own_helpers: dict[str, Callable] | None = None
     space[f"{PREFIX}float64"], space["float"] = np.float64, as_float
     space |= {f"{PREFIX}{name}": helper for name, helper in (own_helpers or {}).items()}
     for function in (*program.functions.values(), program.kernel):
-        tree = _HoistFloats(space).visit(_Lower(program).visit(copy.deepcopy(function.tree)))
+        tree = _HoistFloats(space).visit(lower(program).visit(copy.deepcopy(function.tree)))
         module = ast.fix_missing_locations(ast.Module([tree], []))
         exec(compile(module, function.filename, "exec"), space)
     return space[program.kernel.tree.name]

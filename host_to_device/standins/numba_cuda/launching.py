@@ -195,10 +195,11 @@ class CUDADispatcher:
         )
 
 
-def dimensions(value: Any, name: str, limits: tuple[int, int, int]) -> tuple[int, int, int]:
+def dimensions(value: Any, name: str, limits: tuple[int, int, int] | None) -> tuple[int, int, int]:
     """Return a grid's or a block's size as three numbers, or say what is wrong with it.
 
-    The first two errors are Numba's (`normalize_kernel_dimensions`), the last CUDA's.
+    The first two errors are Numba's (`normalize_kernel_dimensions`), the last CUDA's. Without `limits` any size
+    will do.
     """
     if value is None:
         raise ValueError(f"Kernel launch configuration was not specified: {name} is None")
@@ -211,7 +212,7 @@ def dimensions(value: Any, name: str, limits: tuple[int, int, int]) -> tuple[int
         if isinstance(part, bool) or not isinstance(part, int | np.integer):
             raise TypeError(f"{name} must be a sequence of integers, got {value!r}")
     size = tuple(int(part) for part in parts) + (1,) * (3 - len(parts))
-    for part, limit, axis in zip(size, limits, "xyz", strict=True):
+    for part, limit, axis in zip(size, limits or (), "xyz", strict=limits is not None):
         if not 1 <= part <= limit:
             raise CudaAPIError(
                 INVALID_VALUE, f"{LAUNCH_FAILED}: {name} {axis} is {part:,}, it may be 1 to {limit:,}"
@@ -513,19 +514,28 @@ def time_limit(seconds: float) -> Iterator[None]:
         return
     target, done = ctypes.c_ulong(threading.get_ident()), threading.Event()
     throw = ctypes.pythonapi.PyThreadState_SetAsyncExc
+    thrown = arrived = False
 
     def watch() -> None:
+        nonlocal thrown
         if not done.wait(seconds):
+            thrown = True
             throw(target, ctypes.py_object(KernelStopped))
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     try:
         yield
+    except KernelStopped:
+        arrived = True
+        raise
     finally:
         done.set()
         watcher.join()
-        throw(target, None)  # what has been thrown too late to arrive
+        if thrown and not arrived:
+            # It came too late to arrive. Taking it back where there is nothing to take would leave Python looking
+            # for it for ever, slower from then on, and in an endless loop where a debugger is attached.
+            throw(target, None)
 
 
 @functools.lru_cache(maxsize=32)

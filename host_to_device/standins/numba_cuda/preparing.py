@@ -106,6 +106,7 @@ class Preparation:
             statement.orelse = self.separate(statement.orelse)
             return [*before, statement]
         if plain_wait(statement):
+            del statement.value.args[2:]  # the mask of a syncwarp: here all lanes run up to it
             return [statement]
         while has_sync(statement):
             call = next(each for each in syncs(statement) if not any(map(has_sync, each.args)))

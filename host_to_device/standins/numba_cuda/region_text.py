@@ -118,8 +118,8 @@ def _parse(lines: list[str], place: ast.AST) -> list[ast.stmt]:
 class BlockProgram:
     """Writes the part of the launch function that runs one block: loops over threads, one a region."""
 
-    def __init__(self, cut: Cut, takes: list[list[str]]) -> None:
-        self.cut, self.takes = cut, takes
+    def __init__(self, cut: Cut, takes: list[list[str]], at_barrier: str = "") -> None:
+        self.cut, self.takes, self.at_barrier = cut, takes, at_barrier
         self.lines: list[str] = []
 
     def write(self, depth: int, text: str) -> None:
@@ -154,6 +154,8 @@ class BlockProgram:
         )
 
     def boundary(self, node: Boundary, depth: int) -> None:
+        if self.at_barrier:
+            self.write(depth, self.at_barrier)
         if node.value is None:
             self.write(depth, "pass")
             return

@@ -381,7 +381,7 @@ class Rewriter(ast.NodeTransformer):
         elif value.name == "laneid":
             text = f"{PREFIX}laneid({THREAD}[{LINEAR}])"
         elif value.name == "warpsize":
-            text = str(WARP_SIZE)
+            text = str(self.builder.warp_size)
         elif isinstance(value, names.Namespace):
             raise self.refuse(node, f"cuda.{value.name} is used by its parts: {', '.join(value.members)}")
         else:
@@ -492,7 +492,10 @@ class Rewriter(ast.NodeTransformer):
         return _expression(each[0] if dimensions == 1 else f"({', '.join(each)})", node)
 
     def sync(self, node: ast.Call, name: str) -> ast.expr:
-        """Return `SYNC(name, line, mask, value, …)`: a place where threads wait for each other."""
+        """Return `SYNC(name, line, mask, value, …)`: a place where threads wait for each other.
+
+        A plain wait has no value, and only `syncwarp` has a mask, which matters to a check and to nobody else.
+        """
         self.waits = True
         if node.keywords:
             raise self.refuse(node, f"cuda.{name}() takes its arguments by position")
@@ -502,9 +505,7 @@ class Rewriter(ast.NodeTransformer):
         if len(node.args) not in (wanted if isinstance(wanted, tuple) else (wanted,)):
             raise self.refuse(node, f"cuda.{name}() takes {wanted} arguments, {len(node.args)} were given")
         arguments = [self.visit(argument) for argument in node.args]
-        if name in ("syncthreads", "syncwarp"):
-            arguments = []
-        elif name in BLOCK_SYNCS:
+        if name in BLOCK_SYNCS[1:]:
             if isinstance(node.args[0], ast.Compare | ast.BoolOp):
                 raise self.refuse(
                     node, f"cuda.{name}() takes an integer and was given a boolean: write int(condition)"
@@ -595,8 +596,8 @@ def _expression(text: str, node: ast.AST) -> ast.expr:
 class Builder:
     """Collects a kernel and everything that it reaches into a program."""
 
-    def __init__(self, is_device_function: Callable[[Any], bool]) -> None:
-        self.is_device_function = is_device_function
+    def __init__(self, is_device_function: Callable[[Any], bool], warp_size: int = WARP_SIZE) -> None:
+        self.is_device_function, self.warp_size = is_device_function, warp_size
         self.functions: dict[int, Function] = {}
         self.shared: list[SharedArray] = []
         self.constants: dict[str, Any] = {}
@@ -659,7 +660,9 @@ class Builder:
         return Function(original.__name__, original, tree, parameters, filename, rewriter.waits)
 
 
-def program(function: Callable, is_device_function: Callable[[Any], bool]) -> Program:
+def program(
+    function: Callable, is_device_function: Callable[[Any], bool], warp_size: int = WARP_SIZE
+) -> Program:
     """Rewrite a kernel and the device functions that it calls.
 
     Parameters
@@ -668,6 +671,8 @@ def program(function: Callable, is_device_function: Callable[[Any], bool]) -> Pr
         The learner's function.
     is_device_function
         Tells whether an object that the kernel calls is one of the stand-in's own functions.
+    warp_size
+        What `cuda.warpsize` is.
 
     Raises
     ------
@@ -678,7 +683,7 @@ def program(function: Callable, is_device_function: Callable[[Any], bool]) -> Pr
     TypeError
         (Numba's TypingError where Numba is there.) If the kernel uses what no kernel can.
     """
-    builder = Builder(is_device_function)
+    builder = Builder(is_device_function, warp_size)
     kernel = builder.rewrite(function, is_kernel=True)
     functions = {each.name: each for each in builder.functions.values()}
     return Program(kernel, functions, builder.shared, builder.constants)

@@ -1,0 +1,187 @@
+"""Rewrite a kernel once more, so that compiled code tells of every access.
+
+`a[i]` becomes `_h2d_load(a, i, site, …)` and `a[i] = v` becomes `_h2d_store(a, i, v, site, …)`, atomics likewise.
+A site is a number that stands for a line of the source. What compiled code does not watch (warp operations,
+fences, local arrays, slices) raises `CannotWatch`, and the check runs interpreted.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from dataclasses import replace
+
+from host_to_device.checking.memory import ATOMIC, READ, WRITE
+from host_to_device.standins.numba_cuda import random
+from host_to_device.standins.numba_cuda.rewriting import (
+    PREFIX,
+    SHARED,
+    STOP,
+    SYNC,
+    THREAD,
+    WARP_SYNCS,
+    Program,
+)
+
+LOAD, STORE = f"{PREFIX}load", f"{PREFIX}store"
+WATCHED_ATOMIC = f"{PREFIX}watched_"
+MOST_SITES = 1 << 16
+
+
+class CannotWatch(Exception):
+    """The kernel does something that only the interpreter watches; the message says what."""
+
+
+def instrumented(program: Program) -> tuple[Program, list[tuple[str, tuple[str, int]]]]:
+    """Return a program that tells of its accesses, and its sites: the kind of access, file and line of each.
+
+    Raises
+    ------
+    CannotWatch
+        If it does what compiled code does not watch.
+    """
+    if any(hasattr(value, "py_func") for value in program.constants.values()):
+        raise CannotWatch("it calls a function compiled by numba.njit")
+    libraries = {getattr(each, "py_func", each) for each in random.DEVICE_FUNCTIONS}
+    if any(
+        getattr(each.original, "py_func", each.original) in libraries for each in program.functions.values()
+    ):
+        raise CannotWatch("it draws random numbers")
+    sites: list[tuple[str, tuple[str, int]]] = []
+    state = f"{SHARED}[{len(program.shared)}]"
+    functions = {}
+    for name, each in [*program.functions.items(), ("", program.kernel)]:
+        tree = _Instrument(each.filename, sites, state).visit(copy.deepcopy(each.tree))
+        functions[name] = replace(each, tree=ast.fix_missing_locations(tree))
+    kernel = functions.pop("")
+    if len(sites) >= MOST_SITES:
+        raise CannotWatch("it has too many accesses in its source")
+    return replace(program, kernel=kernel, functions=functions), sites
+
+
+class _Instrument(ast.NodeTransformer):
+    """Rewrites one function; the tuples of positions and of shared arrays stay as they are."""
+
+    def __init__(self, filename: str, sites: list, state: str) -> None:
+        self.filename, self.sites = filename, sites
+        self.state = ast.parse(state, mode="eval").body
+        self.fresh = 0
+        self.depth = 0
+
+    def call(self, name: str, kind: str, node: ast.AST, *arguments: ast.expr) -> ast.Call:
+        self.sites.append((kind, (self.filename, node.lineno)))
+        site = ast.Constant(len(self.sites) - 1)
+        hidden = [site, ast.Name(STOP, ast.Load()), copy.deepcopy(self.state)]
+        return ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [*arguments, *hidden], []), node)
+
+    @staticmethod
+    def is_plain(owner: ast.expr) -> bool:
+        """Tell whether a subscript takes something out of a tuple that is none of the learner's arrays."""
+        if isinstance(owner, ast.Name):
+            return owner.id in (THREAD, SHARED)
+        return isinstance(owner, ast.Tuple) or (
+            isinstance(owner, ast.Attribute) and owner.attr in ("shape", "strides")
+        )
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        self.generic_visit(node)
+        if self.is_plain(node.value) or not isinstance(node.ctx, ast.Load):
+            return node
+        return self.call(LOAD, READ, node, node.value, node.slice)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.stmt]:
+        targets = node.targets
+        if all(isinstance(each, ast.Name) for each in targets) or (
+            len(targets) == 1
+            and isinstance(targets[0], ast.Tuple)
+            and all(isinstance(each, ast.Name) for each in targets[0].elts)
+        ):
+            return self.generic_visit(node)
+        value = self.visit(node.value)
+        if len(targets) == 1 and isinstance(targets[0], ast.Subscript):
+            return self.store(targets[0], value, node)
+        statements: list[ast.stmt] = []
+        if len(targets) > 1:
+            name = self.name()
+            statements.append(self.assign(name, value, node))
+            value = ast.Name(name, ast.Load())
+        for target in targets:
+            if isinstance(target, ast.Tuple):
+                names = [self.name() for _ in target.elts]
+                together = ast.Tuple([ast.Name(name, ast.Store()) for name in names], ast.Store())
+                statements.append(ast.copy_location(ast.Assign([together], value), node))
+                pairs = list(zip(target.elts, names, strict=True))
+            else:
+                pairs = [(target, None)]
+            for part, name in pairs:
+                given = ast.Name(name, ast.Load()) if name else copy.deepcopy(value)
+                if isinstance(part, ast.Subscript):
+                    statements.append(self.store(part, given, node))
+                elif isinstance(part, ast.Name):
+                    statements.append(self.assign(part.id, given, node))
+                else:
+                    raise CannotWatch("it stores in a field of a record")
+        return statements
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST | list[ast.stmt]:
+        target = node.target
+        if isinstance(target, ast.Name):
+            return self.generic_visit(node)
+        if not isinstance(target, ast.Subscript):
+            raise CannotWatch("it stores in a field of a record")
+        statements: list[ast.stmt] = []
+        if any(isinstance(each, ast.Call) for each in ast.walk(target.slice)):
+            # What the index calls is called once.
+            name = self.name()
+            statements.append(self.assign(name, self.visit(target.slice), node))
+            target.slice = ast.Name(name, ast.Load())
+        read = ast.Subscript(copy.deepcopy(target.value), copy.deepcopy(target.slice), ast.Load())
+        old = self.visit(ast.copy_location(read, node))
+        value = ast.copy_location(ast.BinOp(old, node.op, self.visit(node.value)), node)
+        return [*statements, self.store(target, value, node)]
+
+    def store(self, target: ast.Subscript, value: ast.expr, node: ast.stmt) -> ast.stmt:
+        owner, index = self.visit(target.value), self.visit(target.slice)
+        return ast.copy_location(ast.Expr(self.call(STORE, WRITE, target, owner, index, value)), node)
+
+    def name(self) -> str:
+        self.fresh += 1
+        return f"{PREFIX}w{self.fresh}"
+
+    @staticmethod
+    def assign(name: str, value: ast.expr, node: ast.stmt) -> ast.stmt:
+        return ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], value), node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        if isinstance(node.value, ast.Subscript) and not self.is_plain(node.value.value):
+            raise CannotWatch("it uses fields of a record")
+        return self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if name == SYNC and node.args[0].value in WARP_SYNCS:
+            raise CannotWatch("its warps exchange values")
+        if name == f"{PREFIX}fence":
+            raise CannotWatch("it has fences")
+        if name == f"{PREFIX}local":
+            raise CannotWatch("it has local arrays")
+        self.generic_visit(node)
+        if name.startswith(f"{PREFIX}atomic_"):
+            return self.call(WATCHED_ATOMIC + name.removeprefix(PREFIX), ATOMIC, node, *node.args)
+        return node
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        over = node.iter
+        is_range = isinstance(over, ast.Call) and isinstance(over.func, ast.Name) and over.func.id == "range"
+        if not (is_range or isinstance(over, ast.Tuple)):
+            raise CannotWatch("it loops over something other than a range")
+        return self.generic_visit(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        self.depth += 1
+        if self.depth > 1:
+            raise CannotWatch("it holds a function of its own")
+        return self.generic_visit(node)
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        raise CannotWatch("it holds a function of its own")

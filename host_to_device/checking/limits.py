@@ -1,0 +1,111 @@
+"""What one launch may ask of a GPU, by compute capability.
+
+Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" and "Features and Technical
+Specifications", as of CUDA 13.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from host_to_device.standins.numba_cuda.rewriting import SharedArray
+
+THREADS = 1024  # a block
+BLOCK = (1024, 1024, 64)
+GRID = (2**31 - 1, 65535, 65535)
+# Bytes of shared memory that a block gets without asking. Numba has no way to ask for more (numba-cuda, issue 94).
+STATIC_SHARED = 48 * 1024
+# Bytes of shared memory that a block can have at the most, if the kernel asks for them before its launch.
+SHARED = {
+    "7.0": 96 * 1024,
+    "7.2": 96 * 1024,
+    "7.5": 64 * 1024,
+    "8.0": 163 * 1024,
+    "8.6": 99 * 1024,
+    "8.7": 163 * 1024,
+    "8.9": 99 * 1024,
+    "9.0": 227 * 1024,
+    "10.0": 227 * 1024,
+    "10.3": 227 * 1024,
+    "11.0": 227 * 1024,
+    "12.0": 99 * 1024,
+    "12.1": 99 * 1024,
+}
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A limit that a launch breaks."""
+
+    text: str
+    advice: str
+    line: int | None = None  # of the kernel, where that is at fault
+    space: str = ""
+
+
+def capability(value: object) -> str:
+    """Return a compute capability as "9.0", given as that, as a float or as the pair that Numba gives.
+
+    Raises
+    ------
+    ValueError
+        If no limits are known for it.
+    """
+    text = ".".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    if text not in SHARED:
+        raise ValueError(
+            f"no limits are known for compute capability {text}: give one of {', '.join(SHARED)}"
+        )
+    return text
+
+
+def _bytes(array: SharedArray) -> int:
+    return math.prod(array.shape) * array.dtype.itemsize
+
+
+def broken(
+    grid: tuple[int, int, int],
+    block: tuple[int, int, int],
+    arrays: list[SharedArray],
+    dynamic: int,
+    capability: str,
+) -> list[Broken]:
+    """Return the limits that a launch breaks on a GPU of this compute capability; none if it can be made."""
+    found = []
+    for size, limits, name in ((grid, GRID, "grid"), (block, BLOCK, "block")):
+        for part, limit, axis in zip(size, limits, "xyz", strict=True):
+            if part < 1:
+                advice = "Round up when you divide: (n + threads - 1) // threads."
+                found.append(Broken(f"{name}Dim.{axis} is {part:,}, and it has to be 1 at the least", advice))
+            elif part > limit:
+                advice = (
+                    "Use smaller blocks and more of them."
+                    if name == "block"
+                    else "Let each thread do several elements, with a grid-stride loop."
+                )
+                found.append(
+                    Broken(f"{name}Dim.{axis} is {part:,}, and it may be {limit:,} at the most", advice)
+                )
+    threads = math.prod(block)
+    if threads > THREADS:
+        found.append(
+            Broken(
+                f"a block of {threads:,} threads, and it may have {THREADS:,} at the most",
+                "Use smaller blocks and more of them.",
+            )
+        )
+    static = sum(_bytes(each) for each in arrays if each.shape)
+    if static + dynamic > STATIC_SHARED:
+        largest = max((each for each in arrays if each.shape), key=_bytes, default=None)
+        found.append(
+            Broken(
+                f"{static + dynamic:,} bytes of shared memory a block, and a launch gets {STATIC_SHARED:,} "
+                f"(compute capability {capability} has {SHARED[capability]:,} for kernels that ask for more, "
+                "which Numba's cannot)",
+                "Use a smaller tile, or a smaller dtype.",
+                largest.line if largest else None,
+                "shared",
+            )
+        )
+    return found

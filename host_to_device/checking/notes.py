@@ -1,0 +1,529 @@
+"""What a check notes besides errors: how the lines of a kernel use memory and warps, in numbers.
+
+A note is no finding: a kernel with every note there is may be right, and the fastest way to do what it does.
+The figures are counted, not measured, by the rules that NVIDIA documents:
+
+- *Sectors a request.* The accesses that the lanes of a warp make together are one request, and global memory
+  serves it in as many transactions of 32 bytes as its addresses touch sectors, on compute capability 6.0 and
+  higher; allocations begin at a multiple of 256 bytes (CUDA C++ Best Practices Guide, "Coalesced Access to Global
+  Memory").
+- *Bank conflicts.* Shared memory has 32 banks; successive words of 4 bytes lie in successive banks. A request is as
+  many-way a conflict as the worst bank has to serve different words; lanes at the same word do not conflict (CUDA
+  C++ Programming Guide, "Compute Capability 5.x, Shared Memory"). Elements of 8 bytes are served for one half of
+  the warp after the other, and only lanes of the same half conflict (CUDA C Programming Guide 4.x, "Compute
+  Capability 2.x, Shared Memory, 64-Bit Accesses"; later editions are silent on it). Elements of 16 bytes
+  are served by quarters in the same way (NVIDIA, GTC 2019, S9593, cuTENSOR).
+- *Divergence.* A warp executes one common instruction at a time; lanes that are on another path are disabled
+  meanwhile (CUDA C++ Programming Guide, "SIMT Architecture").
+- *Idle threads.* Threads that touch no global memory, and lanes that have no thread because the block is not
+  a multiple of the warp.
+
+The limits of the counting:
+
+- Lanes run one after another here, so what they do together has to be put together: the n-th time that one lane
+  comes by is taken to be the n-th time of the others, for each line, array and kind of access, counted from the last
+  barrier of the block. That is exact where the lanes come by in the same iterations between two barriers,
+  and where some merely leave a loop earlier. It is an approximation where lanes skip *different* iterations of
+  a loop without a barrier: `if (i + k) % 2` in a loop over k looks as if all lanes took part.
+- A line is the unit, not an instruction: what the compiler keeps in a register, merges, unrolls or predicates is
+  counted as the source has it, and caches are not taken into account. Alternatives within one line
+  (`a[i] if c else a[j]`) count as one request.
+- Atomics are counted as any other access. That lanes with an atomic on the same address wait for each other is not
+  in these figures.
+- With a warp of 64 the same rules are applied to more lanes. Sectors and banks are NVIDIA's: AMD's caches have
+  longer lines, and its shared memory takes other groups of lanes for elements of more than 4 bytes.
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+SECTOR = 32  # bytes
+BANKS = 32
+WORD = 4  # bytes, the width of a bank
+# Requests that one warp may have open at one line and array: a loop of millions would fill the memory otherwise.
+MOST_OPEN = 1024
+
+Place = tuple[str, int]  # file and line
+
+
+@dataclass(frozen=True)
+class Note:
+    """One figure about one line, or about the launch.
+
+    Attributes
+    ----------
+    kind
+        "sectors a request", "bank conflicts", "divergence" or "idle threads".
+    file, line
+        Where; an idle-threads note is about the launch and has "" and None.
+    array
+        The array's name, or "" for divergence and idle threads.
+    number
+        The main figure: sectors a request (mean), ways of a bank conflict (mean; 1 is none), lanes that take part
+        when a warp executes the line (mean), or threads, or lanes without a thread, in all blocks seen.
+    text
+        The same in a sentence.
+    access
+        "read", "write" or "atomic" for the first two kinds, otherwise "".
+    requests
+        How many requests, executions by a warp, or threads (or lanes) the figure is about.
+    ideal
+        What `number` would be at best: as few sectors as hold the bytes, 1, all lanes that exist, 0.
+    worst
+        The worst single request or execution: most sectors, most ways, fewest lanes; for idle threads `number` again.
+    partial
+        Whether some requests were left out because too many were open at once.
+    """
+
+    kind: str
+    file: str
+    line: int | None
+    array: str
+    number: float
+    text: str
+    access: str = ""
+    requests: int = 0
+    ideal: float = 0.0
+    worst: float = 0.0
+    partial: bool = False
+
+
+class _Site(NamedTuple):
+    """What tells one stream of requests from another."""
+
+    place: Place
+    kind: str
+    space: str
+    name: str
+    size: int
+
+
+@dataclass
+class _Total:
+    """The requests, or executions by a warp, of one site, added up."""
+
+    requests: int = 0
+    figure: int = 0
+    ideal: int = 0
+    worst: int = 0
+    fewer: int = 0  # executions without some of the lanes
+    partial: bool = False
+
+
+class _Gathering:
+    """The requests of one warp at one site that still wait for lanes."""
+
+    __slots__ = ("counts", "cut", "lanes", "open", "site")
+
+    def __init__(self, site: _Site, warp: int, lanes: int) -> None:
+        self.site, self.lanes = site, lanes  # `lanes` have a thread
+        self.counts = [0] * warp  # by lane: how often it has come by
+        self.open: dict[int, array] = {}  # occurrence → addresses by lane, and how many lanes are there
+        self.cut = sys.maxsize  # from this occurrence on, nothing is kept
+
+
+@dataclass
+class _Block:
+    """What is known of a block that is running."""
+
+    gatherings: dict[tuple, _Gathering] = field(default_factory=dict)  # by site and warp
+    lines: dict[tuple[Place, int], list[int]] = field(default_factory=dict)  # place and warp → count by lane
+    touched: set[int] = field(default_factory=set)  # threads that have been to global memory
+
+
+def sectors(addresses: Iterable[int], size: int) -> tuple[int, int]:
+    """Return how many sectors of 32 bytes one request touches, and how few could hold its bytes.
+
+    Parameters
+    ----------
+    addresses
+        Of the elements, one for each active lane, in bytes from an allocation that begins at a sector.
+    size
+        Bytes of an element.
+
+    Notes
+    -----
+    CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory", compute capability 6.0 and higher. The same
+    element asked for by several lanes is fetched once.
+    """
+    different = set(addresses)
+    touched = {
+        sector
+        for address in different
+        for sector in range(address // SECTOR, (address + size - 1) // SECTOR + 1)
+    }
+    # Elements of a view may overlap, and then share bytes: never more than what is touched.
+    return len(touched), min(len(touched), -(-len(different) * size // SECTOR))
+
+
+def conflict_ways(lanes: Iterable[int | None], size: int) -> int:
+    """Return how many-way a bank conflict one request to shared memory is; 1 is none.
+
+    Parameters
+    ----------
+    lanes
+        The address of every lane's element in bytes, lane 0 first; None (or a negative number) for an inactive one.
+    size
+        Bytes of an element.
+
+    Notes
+    -----
+    32 banks, 4 bytes wide; the lanes are taken in groups that fill the banks' 128 bytes once: a warp of 32 whole for
+    elements up to 4 bytes, by halves for 8, by quarters for 16. Sources as in the module's description. Other sizes
+    are taken likewise, which is an approximation.
+    """
+    words = -(-size // WORD)
+    together = max(1, BANKS // words)
+    every = list(lanes)
+    worst = 1
+    for first in range(0, len(every), together):
+        asked = {
+            word
+            for address in every[first : first + together]
+            if address is not None and address >= 0
+            for word in range(address // WORD, (address + size - 1) // WORD + 1)
+        }
+        if asked:
+            worst = max(worst, *Counter(word % BANKS for word in asked).values())
+    return worst
+
+
+class Notes:
+    """Gathers the accesses and lines of a launch, and tells what they come to.
+
+    It keeps sums by line, and single accesses only as long as a request waits for lanes: at the latest until the
+    next barrier or the end of the block, and at most `MOST_OPEN` requests by warp, line and array.
+
+    Parameters
+    ----------
+    warp
+        Threads in a warp.
+    threads
+        Threads in a block. Thread numbers count x first, then y, then z, as CUDA's warps do.
+    """
+
+    def __init__(self, *, warp: int = 32, threads: int) -> None:
+        self.warp, self.threads = warp, threads
+        self.blocks = 0  # that have come to an end
+        self._running: dict[int, _Block] = {}
+        self._sites: dict[_Site, _Total] = {}
+        self._lines: dict[Place, _Total] = {}
+        self._idle = self._blocks_with_idle = 0
+        self._none = array("q", [-1] * warp + [0])
+
+    def access(
+        self,
+        place: Place,
+        kind: str,
+        space: str,
+        name: str,
+        address: int,
+        size: int,
+        block: int,
+        thread: int,
+    ) -> None:
+        """Take in one access of one thread.
+
+        Parameters
+        ----------
+        place
+            File and line.
+        kind
+            "read", "write" or "atomic".
+        space
+            "global", "shared" or "local"; local memory is left out.
+        name
+            What the learner calls the array.
+        address
+            Of the element, in bytes from the start of its allocation, which begins at a multiple of 256 bytes.
+        size
+            Bytes of the element.
+        block, thread
+            Whose it is.
+        """
+        if space == "local":
+            return
+        running = self._running.get(block) or self._begin(block)
+        if space == "global":
+            running.touched.add(thread)
+        warp, lane = divmod(thread, self.warp)
+        key = place, kind, space, name, size, warp
+        gathering = running.gatherings.get(key)
+        if gathering is None:
+            site = _Site(place, kind, space, name, size)
+            gathering = running.gatherings[key] = _Gathering(site, self.warp, self._lanes(warp))
+        occurrence = gathering.counts[lane]
+        gathering.counts[lane] += 1
+        request = gathering.open.get(occurrence)
+        if request is None:
+            # Once one occurrence has been left out, so are all later ones, for every lane: a request that
+            # only the last lanes found room for would look divergent.
+            if occurrence >= gathering.cut or len(gathering.open) >= MOST_OPEN:
+                gathering.cut = min(gathering.cut, occurrence)
+                self._sites.setdefault(gathering.site, _Total()).partial = True
+                return
+            request = gathering.open[occurrence] = self._none[:]
+        request[lane] = address
+        request[-1] += 1
+        if request[-1] == gathering.lanes:
+            del gathering.open[occurrence]
+            self._add(gathering.site, request)
+
+    def ran(self, place: Place, block: int, thread: int) -> None:
+        """Take in that a thread came by a line (file and line)."""
+        running = self._running.get(block) or self._begin(block)
+        warp, lane = divmod(thread, self.warp)
+        counts = running.lines.get((place, warp))
+        if counts is None:
+            counts = running.lines[place, warp] = [0] * self._lanes(warp)
+        counts[lane] += 1
+
+    def barrier(self, block: int) -> None:
+        """Take in that all threads of a block have come to a barrier of the block.
+
+        What they did before it and what they do after it is never one request. Without this call the figures are less
+        exact where lanes come by a line in different iterations of a loop with a barrier in it.
+        """
+        running = self._running.get(block)
+        if running is None:
+            return
+        for gathering in running.gatherings.values():
+            for request in gathering.open.values():
+                self._add(gathering.site, request)
+        for (place, _), counts in running.lines.items():
+            total = self._lines.setdefault(place, _Total(worst=self.warp))
+            # The n-th execution has every lane that comes by n times or more.
+            executions = max(counts)
+            total.requests += executions
+            total.figure += sum(counts)
+            total.ideal += executions * len(counts)
+            total.fewer += executions - min(counts)
+            total.worst = min(total.worst, counts.count(executions))
+        running.gatherings.clear()
+        running.lines.clear()
+
+    def end_of_block(self, block: int) -> None:
+        """Take in that a block has come to an end. To be called once for every block, even if it did nothing."""
+        self.barrier(block)
+        running = self._running.pop(block, None) or _Block()
+        idle = self.threads - len(running.touched)
+        self.blocks += 1
+        self._idle += idle
+        self._blocks_with_idle += idle > 0
+
+    def result(self) -> tuple[Note, ...]:
+        """Return the notes by line, then kind, those about the launch last. Blocks that still run end here."""
+        for block in list(self._running):
+            self.end_of_block(block)
+        found = [
+            self._of_sectors(site, total) if site.space == "global" else self._of_banks(site, total)
+            for site, total in self._sites.items()
+        ]
+        found += [self._of_divergence(place, total) for place, total in self._lines.items() if total.fewer]
+        found += self._of_idle_threads()
+        return tuple(
+            sorted(
+                found,
+                key=lambda note: (
+                    note.line is None,
+                    note.file,
+                    note.line or 0,
+                    note.kind,
+                    note.array,
+                    note.access,
+                ),
+            )
+        )
+
+    # -- gathering
+
+    def _begin(self, block: int) -> _Block:
+        return self._running.setdefault(block, _Block())
+
+    def _lanes(self, warp: int) -> int:
+        """Return how many lanes of a warp have a thread."""
+        return min(self.warp, self.threads - warp * self.warp)
+
+    def _add(self, site: _Site, request: array) -> None:
+        total = self._sites.get(site)
+        if total is None:
+            total = self._sites[site] = _Total()
+        addresses = request[:-1]
+        if site.space == "global":
+            figure, ideal = sectors([each for each in addresses if each >= 0], site.size)
+        else:
+            figure, ideal = conflict_ways(addresses, site.size), 1
+        total.requests += 1
+        total.figure += figure
+        total.ideal += ideal
+        total.worst = max(total.worst, figure)
+
+    # -- telling
+
+    def _of_sectors(self, site: _Site, total: _Total) -> Note:
+        mean, ideal = total.figure / total.requests, total.ideal / total.requests
+        verdict = (
+            "the fewest that hold these bytes"
+            if total.figure == total.ideal
+            else f"{_figure(ideal)} would do"
+        )
+        text = (
+            f"{_accesses(site)} in global memory: {_figure(mean)} sectors a request, {verdict} "
+            f"({_requests(total)}{_worst(total, mean)})"
+        )
+        return self._note("sectors a request", site, total, mean, ideal, text)
+
+    def _of_banks(self, site: _Site, total: _Total) -> Note:
+        mean = total.figure / total.requests
+        if total.worst == 1:
+            verdict = "no bank conflicts"
+        elif total.worst == mean:
+            verdict = f"{total.worst}-way bank conflicts"
+        else:
+            verdict = f"{_figure(mean)}-way bank conflicts on average, {total.worst}-way at worst"
+        text = f"{_accesses(site)} in shared memory: {verdict} ({_requests(total)})"
+        return self._note("bank conflicts", site, total, mean, 1.0, text)
+
+    @staticmethod
+    def _note(kind: str, site: _Site, total: _Total, mean: float, ideal: float, text: str) -> Note:
+        file, line = site.place
+        return Note(
+            kind,
+            file,
+            line,
+            site.name,
+            mean,
+            text,
+            site.kind,
+            total.requests,
+            ideal,
+            float(total.worst),
+            total.partial,
+        )
+
+    @staticmethod
+    def _of_divergence(place: Place, total: _Total) -> Note:
+        mean, there = total.figure / total.requests, total.ideal / total.requests
+        text = (
+            f"{_figure(mean)} of {_figure(there)} lanes take part on average when a warp executes this line "
+            f"({total.fewer:,} of {total.requests:,} executions without all lanes, {total.worst} lanes at worst)"
+        )
+        return Note(
+            "divergence",
+            *place,
+            "",
+            mean,
+            text,
+            requests=total.requests,
+            ideal=there,
+            worst=float(total.worst),
+        )
+
+    def _of_idle_threads(self) -> Iterator[Note]:
+        if self._idle:
+            threads = self.blocks * self.threads
+            text = (
+                f"{self._idle:,} of {threads:,} threads read and write nothing in global memory, "
+                f"in {self._blocks_with_idle:,} of {self.blocks:,} blocks"
+            )
+            yield self._launch(self._idle, threads, text)
+        warps = -(-self.threads // self.warp)
+        missing = warps * self.warp - self.threads
+        if missing and self.blocks:
+            lanes = warps * self.warp
+            text = (
+                f"{missing} of the {lanes} lanes of each block have no thread: {self.threads} threads are "
+                f"no multiple of a warp's {self.warp}"
+            )
+            yield self._launch(missing * self.blocks, lanes * self.blocks, text)
+
+    @staticmethod
+    def _launch(number: int, of: int, text: str) -> Note:
+        return Note("idle threads", "", None, "", float(number), text, requests=of, worst=float(number))
+
+
+def _accesses(site: _Site) -> str:
+    return f"{site.kind}s of {site.name}"
+
+
+def _requests(total: _Total) -> str:
+    some = "the first " if total.partial else ""
+    return f"{some}{total.requests:,} request{'s' * (total.requests != 1)}"
+
+
+def _worst(total: _Total, mean: float) -> str:
+    return f", {total.worst} at worst" if total.worst > mean and total.figure > total.ideal else ""
+
+
+def _figure(value: float) -> str:
+    """Return a mean with two decimals at most, and never rounded to a whole number that it is not."""
+    if value == int(value):
+        return f"{int(value):,}"
+    text = f"{value:,.2f}"
+    return f"about {text.removesuffix('.00')}" if text.endswith(".00") else text.rstrip("0")
+
+
+@contextmanager
+def line_events(notes: Notes, files: Iterable[str], current: Callable[[], tuple[int, int]]) -> Iterator[None]:
+    """Call `notes.ran` for every line of these files that this thread of the machine executes.
+
+    A tracer that is there already (a debugger's, a coverage tool's) goes on getting its events, and is put back
+    afterwards. Functions of other files cost one look at their file's name a call, and nothing a line.
+    To be entered around the run of the kernel only: host code in these files would be told as well.
+
+    Parameters
+    ----------
+    notes
+        What is told.
+    files
+        File names, as code objects have them (`co_filename`).
+    current
+        Returns the number of the block and of the thread whose turn it is.
+    """
+    watched = frozenset(files)
+    before = sys.gettrace()
+
+    def tell(frame: Any) -> None:
+        block, thread = current()
+        notes.ran((frame.f_code.co_filename, frame.f_lineno), block, thread)
+
+    def of_line(frame: Any, event: str, _: Any) -> Any:
+        if event == "line":
+            tell(frame)
+        return of_line
+
+    def of_line_and(theirs: Callable) -> Callable:
+        def of_both(frame: Any, event: str, argument: Any) -> Any:
+            nonlocal theirs
+            if event == "line":
+                tell(frame)
+            theirs = theirs(frame, event, argument) or theirs
+            return of_both
+
+        return of_both
+
+    # Python calls this when a function begins and when a generator goes on, so generators made before count too.
+    def of_call(frame: Any, event: str, argument: Any) -> Any:
+        mine = frame.f_code.co_filename in watched
+        if before is None:
+            return of_line if mine else None
+        theirs = before(frame, event, argument)
+        # A tracer in C, such as coverage's, puts itself in place when it is called.
+        if sys.gettrace() is not of_call:
+            sys.settrace(of_call)
+        if not mine:
+            return theirs
+        return of_line if theirs is None else of_line_and(theirs)
+
+    sys.settrace(of_call)
+    try:
+        yield
+    finally:
+        sys.settrace(before)

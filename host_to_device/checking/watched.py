@@ -1,0 +1,408 @@
+"""What watched kernels call, compiled: loads, stores and atomics that look at who was there before.
+
+The rule is that of `memory`, without warp operations and fences. A cell is a row of numbers:
+
+    generation, last write (who, epoch), last read (…), last read by another thread (…), last read by another
+    block (…), last atomic (…), written
+
+where `who` packs the block's number plus one, the thread's and the site, and a generation other than the block's
+means that nobody has touched the cell yet. `stop` holds the numbers of the launch, by the constants below.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.core.errors import TypingError
+from numba.extending import intrinsic, overload
+
+from host_to_device.standins.numba_cuda import compiled
+from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStopped
+
+# Nothing here allocates: without the runtime no references are counted.
+OPTIONS = {"error_model": "numpy", "nogil": True, "_nrt": False}
+
+# Places in `stop`.
+BLOCK, TURN, EPOCH, GENERATION, ACCESSES, FAULTS, MOST, LAST = 1, 2, 3, 4, 5, 6, 7, 8
+NUMBERS = 9
+# Columns of `ranges`, one row an allocation: its bytes, its cells, bytes a cell, whether it begins unwritten, and
+# where the bytes stand that it is filled with.
+START, END, FIRST_CELL, UNIT, FRESH, FILL = range(6)
+# Columns of a cell.
+CELL_GENERATION, WRITE, READ, OTHER_THREAD, OTHER_BLOCK, ATOMIC_CELL, WRITTEN = 0, 1, 3, 5, 7, 9, 11
+CELL = 12
+# Columns of `faults`.
+KIND, SITE, FAULT_BLOCK, FAULT_TURN, OTHER, PLACE, RANGE, COUNT, BEYOND, DIMENSIONS, INDEX = range(11)
+FAULT = INDEX + 4
+OUT_OF_BOUNDS, RACE, UNINITIALISED = 1, 2, 3
+READING, WRITING, ATOMICALLY = 0, 1, 2
+WARP = 32
+
+
+@intrinsic
+def _address(typingctx, array):
+    """Return the address of an array's first element."""
+
+    def codegen(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        return builder.ptrtoint(data, ir.IntType(64))
+
+    return types.int64(array), codegen
+
+
+@intrinsic
+def _copy(typingctx, target, source, size):
+    """Copy `size` bytes from one address to another."""
+
+    def codegen(context, builder, signature, arguments):
+        to, origin, size = arguments
+        pointer = ir.IntType(8).as_pointer()
+        cgutils.raw_memcpy(builder, builder.inttoptr(to, pointer), builder.inttoptr(origin, pointer), size, 1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), codegen
+
+
+@njit(**OPTIONS)
+def begin(stop, state):
+    """Begin a block: nothing has happened in it, and its shared memory holds anything."""
+    ranges, fills = state[0], state[3]
+    stop[EPOCH] = 0
+    stop[GENERATION] += 1
+    for k in range(len(ranges)):
+        if ranges[k, FRESH]:
+            _copy(ranges[k, START], _address(fills) + ranges[k, FILL], ranges[k, END] - ranges[k, START])
+
+
+@njit(**OPTIONS)
+def pass_barrier(alive, stop):
+    """Pass a barrier of the block. Threads that have left make it the interpreter's business."""
+    some, all_ = False, True
+    for k in range(len(alive)):
+        some = some or alive[k]
+        all_ = all_ and alive[k]
+    if some and not all_:
+        raise Disagreement()
+    stop[EPOCH] += 1
+
+
+@njit(**OPTIONS)
+def _fault(kind, site, other, place, k, stop, faults):
+    """Note a fault, once for each pair of sites and allocation; return its row or None."""
+    other_site = other & 0xFFFF if other else -1
+    for row in range(stop[FAULTS]):
+        if faults[row, KIND] != kind or faults[row, RANGE] != k:
+            continue
+        before = faults[row, OTHER] & 0xFFFF if faults[row, OTHER] else -1
+        if (faults[row, SITE] == site and before == other_site) or (
+            faults[row, SITE] == other_site and before == site
+        ):
+            faults[row, COUNT] += 1
+            break
+    else:
+        row = stop[FAULTS]
+        if row == len(faults):
+            return -1
+        stop[FAULTS] += 1
+        faults[row, KIND], faults[row, SITE] = kind, site
+        faults[row, FAULT_BLOCK], faults[row, FAULT_TURN] = stop[BLOCK], stop[TURN]
+        faults[row, OTHER], faults[row, PLACE], faults[row, RANGE] = other, place, k
+        faults[row, COUNT] = 1
+    if other:
+        other_block, other_thread = (other >> 32) - 1, (other >> 16) & 0xFFFF
+        if other_block != stop[BLOCK] or other_thread // WARP != stop[TURN] // WARP:
+            faults[row, BEYOND] = 1
+    return row
+
+
+@njit(**OPTIONS)
+def _conflict(cells, cell, column, now, place, k, site, stop, faults):
+    """Report a race with the access in a column, if nothing orders it before the present one."""
+    before = cells[cell, column]
+    if before == 0:
+        return False
+    if before >> 32 == now >> 32 and (
+        (before ^ now) & 0xFFFF0000 == 0 or cells[cell, column + 1] < stop[EPOCH]
+    ):
+        return False
+    _fault(RACE, site, before, place, k, stop, faults)
+    return True
+
+
+@njit(**OPTIONS)
+def _find(address, ranges):
+    for k in range(len(ranges)):
+        if ranges[k, START] <= address < ranges[k, END]:
+            return k
+    return -1
+
+
+@njit(**OPTIONS)
+def _touch(address, size, kind, site, same, stop, state):
+    """Record an access of `size` bytes and report what it does wrong. `same`: a store changes nothing."""
+    ranges, cells, faults = state[0], state[1], state[2]
+    stop[ACCESSES] += 1
+    stop[LAST] = site
+    if stop[ACCESSES] > stop[MOST]:
+        raise KernelStopped()
+    k = _find(address, ranges)
+    if k < 0:
+        return
+    unit = ranges[k, UNIT]
+    place = (address - ranges[k, START]) // unit
+    fresh = ranges[k, FRESH]
+    generation = stop[GENERATION] if fresh else 1
+    epoch = stop[EPOCH]
+    now = (stop[BLOCK] + 1) << 32 | stop[TURN] << 16 | site
+    for part in range(max(1, size // unit)):
+        cell = ranges[k, FIRST_CELL] + place + part
+        if cells[cell, CELL_GENERATION] != generation:
+            for column in range(CELL):
+                cells[cell, column] = 0
+            cells[cell, CELL_GENERATION] = generation
+        if fresh and kind != WRITING and not cells[cell, WRITTEN]:
+            _fault(UNINITIALISED, site, 0, place + part, k, stop, faults)
+            cells[cell, WRITTEN] = 1
+        if kind == READING:
+            last = cells[cell, READ]
+            if last == now and cells[cell, READ + 1] == epoch:
+                continue
+            if not _conflict(cells, cell, WRITE, now, place + part, k, site, stop, faults):
+                _conflict(cells, cell, ATOMIC_CELL, now, place + part, k, site, stop, faults)
+            if last:
+                if (last ^ now) & 0xFFFF0000:
+                    cells[cell, OTHER_THREAD], cells[cell, OTHER_THREAD + 1] = last, cells[cell, READ + 1]
+                if last >> 32 != now >> 32:
+                    cells[cell, OTHER_BLOCK], cells[cell, OTHER_BLOCK + 1] = last, cells[cell, READ + 1]
+            cells[cell, READ], cells[cell, READ + 1] = now, epoch
+            continue
+        if not same:
+            found = False
+            for column in (WRITE, READ, OTHER_THREAD, OTHER_BLOCK):
+                if not found:
+                    found = _conflict(cells, cell, column, now, place + part, k, site, stop, faults)
+            if not found and kind == WRITING:
+                _conflict(cells, cell, ATOMIC_CELL, now, place + part, k, site, stop, faults)
+        column = ATOMIC_CELL if kind == ATOMICALLY else WRITE
+        cells[cell, column], cells[cell, column + 1] = now, epoch
+        cells[cell, WRITTEN] = 1
+
+
+@njit(**OPTIONS)
+def _outside(address, first, second, third, dimensions, site, stop, state):
+    row = _fault(OUT_OF_BOUNDS, site, 0, 0, _find(address, state[0]), stop, state[2])
+    stop[ACCESSES] += 1
+    stop[LAST] = site
+    if row >= 0 and state[2][row, COUNT] == 1:
+        state[2][row, DIMENSIONS] = dimensions
+        state[2][row, INDEX], state[2][row, INDEX + 1], state[2][row, INDEX + 2] = first, second, third
+
+
+def _indices(array, index):
+    """Return how many indices an access has, or raise if it is not one of an element or of a part by its numbers."""
+    each = index.types if isinstance(index, types.BaseTuple) else (index,)
+    if not isinstance(array, types.Array) or isinstance(array.dtype, types.Record):
+        raise TypingError("not watched: not an array of numbers")
+    if not all(isinstance(one, types.Integer) for one in each) or not 1 <= len(each) <= min(3, array.ndim):
+        raise TypingError("not watched: a slice, or more than three indices")
+    return len(each)
+
+
+def _inside(array, index, site, stop, state):
+    """Tell whether an index is inside of an array's shape; if it is not, report it."""
+    raise NotImplementedError
+
+
+@overload(_inside, jit_options=OPTIONS)
+def _typed_inside(array, index, site, stop, state):
+    count = _indices(array, index)
+    if not isinstance(index, types.BaseTuple):
+
+        def one(array, index, site, stop, state):
+            if 0 <= index < array.shape[0]:
+                return True
+            _outside(_address(array), index, 0, 0, 1, site, stop, state)
+            return False
+
+        return one
+    if count == 1:
+
+        def single(array, index, site, stop, state):
+            if 0 <= index[0] < array.shape[0]:
+                return True
+            _outside(_address(array), index[0], 0, 0, 1, site, stop, state)
+            return False
+
+        return single
+    if count == 2:
+
+        def two(array, index, site, stop, state):
+            if 0 <= index[0] < array.shape[0] and 0 <= index[1] < array.shape[1]:
+                return True
+            _outside(_address(array), index[0], index[1], 0, 2, site, stop, state)
+            return False
+
+        return two
+
+    def three(array, index, site, stop, state):
+        inside = 0 <= index[0] < array.shape[0] and 0 <= index[1] < array.shape[1]
+        if inside and 0 <= index[2] < array.shape[2]:
+            return True
+        _outside(_address(array), index[0], index[1], index[2], 3, site, stop, state)
+        return False
+
+    return three
+
+
+def _place(array, index):
+    """Return the address of an element."""
+    raise NotImplementedError
+
+
+@overload(_place, jit_options=OPTIONS)
+def _typed_place(array, index):
+    count = _indices(array, index)
+    if not isinstance(index, types.BaseTuple):
+        return lambda array, index: _address(array) + np.int64(index) * array.strides[0]
+    if count == 1:
+        return lambda array, index: _address(array) + np.int64(index[0]) * array.strides[0]
+    if count == 2:
+        return lambda array, index: (
+            _address(array) + np.int64(index[0]) * array.strides[0] + np.int64(index[1]) * array.strides[1]
+        )
+    return lambda array, index: (
+        _address(array)
+        + np.int64(index[0]) * array.strides[0]
+        + np.int64(index[1]) * array.strides[1]
+        + np.int64(index[2]) * array.strides[2]
+    )
+
+
+def _load(array, index, site, stop, state):
+    raise NotImplementedError
+
+
+@overload(_load, jit_options=OPTIONS)
+def _typed_load(array, index, site, stop, state):
+    if isinstance(array, types.BaseTuple):
+        return lambda array, index, site, stop, state: array[index]
+    if _indices(array, index) < array.ndim:
+
+        def part(array, index, site, stop, state):
+            return array[index] if _inside(array, index, site, stop, state) else array[0 * index]
+
+        if isinstance(index, types.BaseTuple):
+            raise TypingError("not watched: a part of an array by two indices")
+        return part
+    size, kind = array.dtype.bitwidth // 8 if array.dtype != types.boolean else 1, array.dtype
+
+    def load(array, index, site, stop, state):
+        if not _inside(array, index, site, stop, state):
+            return kind(0)
+        _touch(_place(array, index), size, READING, site, False, stop, state)
+        return array[index]
+
+    return load
+
+
+def _store(array, index, value, site, stop, state):
+    raise NotImplementedError
+
+
+@overload(_store, jit_options=OPTIONS)
+def _typed_store(array, index, value, site, stop, state):
+    if _indices(array, index) < array.ndim:
+        raise TypingError("not watched: a store in a part of an array")
+    size = array.dtype.bitwidth // 8 if array.dtype != types.boolean else 1
+
+    def store(array, index, value, site, stop, state):
+        if _inside(array, index, site, stop, state):
+            old = array[index]
+            array[index] = value
+            new = array[index]
+            same = old == new or (old != old and new != new)
+            _touch(_place(array, index), size, WRITING, site, same, stop, state)
+
+    return store
+
+
+@njit(**OPTIONS)
+def load(array, index, site, stop, state):
+    return _load(array, index, site, stop, state)
+
+
+@njit(**OPTIONS)
+def store(array, index, value, site, stop, state):
+    _store(array, index, value, site, stop, state)
+
+
+def _watched(name):
+    """Return an atomic that tells of its access first."""
+    plain = compiled.ATOMICS[name]
+
+    def stub(*_):
+        raise NotImplementedError
+
+    def parts(array):
+        if not isinstance(array, types.Array):
+            raise TypingError("not watched: not an array")
+        return array.dtype.bitwidth // 8, array.dtype
+
+    if name == "atomic_compare_and_swap":
+
+        @overload(stub, jit_options=OPTIONS)
+        def typed(array, old, value, site, stop, state):
+            size, kind = parts(array)
+
+            def call(array, old, value, site, stop, state):
+                if not _inside(array, 0, site, stop, state):
+                    return kind(0)
+                _touch(_place(array, 0), size, ATOMICALLY, site, False, stop, state)
+                return plain(array, old, value)
+
+            return call
+
+        def outer(array, old, value, site, stop, state):
+            return stub(array, old, value, site, stop, state)
+
+    elif name == "atomic_cas":
+
+        @overload(stub, jit_options=OPTIONS)
+        def typed(array, index, old, value, site, stop, state):
+            size, kind = parts(array)
+
+            def call(array, index, old, value, site, stop, state):
+                if not _inside(array, index, site, stop, state):
+                    return kind(0)
+                _touch(_place(array, index), size, ATOMICALLY, site, False, stop, state)
+                return plain(array, index, old, value)
+
+            return call
+
+        def outer(array, index, old, value, site, stop, state):
+            return stub(array, index, old, value, site, stop, state)
+
+    else:
+
+        @overload(stub, jit_options=OPTIONS)
+        def typed(array, index, value, site, stop, state):
+            size, kind = parts(array)
+
+            def call(array, index, value, site, stop, state):
+                if not _inside(array, index, site, stop, state):
+                    return kind(0)
+                _touch(_place(array, index), size, ATOMICALLY, site, False, stop, state)
+                return plain(array, index, value)
+
+            return call
+
+        def outer(array, index, value, site, stop, state):
+            return stub(array, index, value, site, stop, state)
+
+    return njit(**OPTIONS)(outer)
+
+
+ATOMICS = {f"watched_{name}": _watched(name) for name in compiled.ATOMICS}
+globals().update(ATOMICS)
