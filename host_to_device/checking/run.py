@@ -80,17 +80,27 @@ class Run:
         seen = self.seen.get(key)
         if seen is None:
             seen = self.seen[key] = Seen(fault, self.schedule)
-        seen.count += times
+        if self.schedule == seen.schedule:  # how often it happens in one launch
+            seen.count += times
         seen.beyond_warp = seen.beyond_warp or beyond_warp
         if isinstance(fault, Fault) and fault.other is not None and not seen.beyond_warp:
             seen.beyond_warp = not self.same_warp(fault)
+
+    def causes(self) -> list[list[Seen]]:
+        """Return what was seen, together what one line does outside of several arrays: it lacks one guard."""
+        causes: dict[Any, list[Seen]] = {}
+        for key, seen in self.seen.items():
+            outside = seen.fault.kind == "out of bounds"
+            causes.setdefault(seen.fault.access.place if outside else key, []).append(seen)
+        return list(causes.values())
 
     def same_warp(self, fault: Fault) -> bool:
         size = self.check.warp_size
         one, other = fault.access, fault.other
         return one.block == other.block and one.thread // size == other.thread // size
 
-    def finding(self, seen: Seen) -> Finding:
+    def finding(self, together: list[Seen]) -> Finding:
+        seen, *others = together
         fault = seen.fault
         if isinstance(fault, BarrierFault):
             place = self.launch.position(fault.block, fault.thread)
@@ -99,7 +109,7 @@ class Run:
                 fault.kind, fault.text, fault.file, (fault.line,), *place, seen.count, advice=advice
             )
         access = fault.access
-        element = f"{fault.array}[{', '.join(map(str, fault.index))}]"
+        element = _element(fault)
         lines = [access.place[1]]
         kind, pair = fault.kind, ""
         block, thread = self.launch.position(access.block, access.thread)
@@ -109,6 +119,8 @@ class Run:
         elif kind == "out of bounds":
             text = f"{access.kind} of {element}, which does not exist: {self.extent(fault)}"
             text += "; a negative index does not count from the end" if min(fault.index) < 0 else ""
+            if others:
+                text += f"; nor do{'es' * (len(others) == 1)} {_listed([_element(each.fault) for each in others])}"
         else:
             text = f"{element} in {fault.space} memory is read before anything is stored there"
         return Finding(
@@ -168,7 +180,7 @@ class Run:
                 break
             self.done += 1
         self.confirm(results)
-        findings = [self.finding(seen) for seen in self.seen.values()]
+        findings = [self.finding(together) for together in self.causes()]
         findings += [result.failure for result in results if result.failure is not None]
         whole = [result for result in results if not result.skipped and result.failure is None]
         findings += self.unwritten(whole)
@@ -545,6 +557,14 @@ class Run:
         block, thread = self.launch.position(*watch.at)
         text = f"{type(problem).__name__}: {problem}"
         return Finding("failed", text, file, (line,), block, thread)
+
+
+def _element(fault: Fault) -> str:
+    return f"{fault.array}[{', '.join(map(str, fault.index))}]"
+
+
+def _listed(words: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def _append_to(faults: list) -> Callable:

@@ -156,11 +156,12 @@ def test_outputs_never_written_are_named():
 
 def test_a_launch_that_no_gpu_takes_is_a_finding():
     report = check(add)[1, 2000](X, X, X)
-    assert [finding.kind for finding in report.findings] == ["launch limit"]
+    assert {finding.kind for finding in report.findings} == {"launch limit"}
+    assert "a block of 2,000 threads" in str(report)
 
 
 def test_strict_raises_and_what_is_no_kernel_is_refused():
     with pytest.raises(CheckError, match="out of bounds"):
         check(add_without_guard, strict=True)[4, 32](cuda.to_device(X[:100]), cuda.to_device(X[:100]))
-    with pytest.raises(TypeError, match="is not a kernel"):
+    with pytest.raises(TypeError, match="len.. is a function of the host: check takes what @cuda.jit makes"):
         check(len)

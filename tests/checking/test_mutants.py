@@ -92,6 +92,8 @@ TEXTS = [
     ("change a stride", "while i < n:\n    i += step", ["i += step + 1"]),
     ("change a stride", "i = cuda.blockIdx.x * SIZE + t", ["i = cuda.blockIdx.x * (SIZE + 1) + t"]),
     ("change a stride", "s = a[i * n + j]", ["s = a[i * (n + 1) + j]"]),
+    ("change a stride", "s = a[2 * i + 1]", ["s = a[3 * i + 1]"]),
+    ("change a stride", "for k in range(n, 0, -2):\n    pass", ["for k in range(n, 0, -3):"]),
     (
         "loosen a comparison",
         "if i < n and j > 0:\n    pass",

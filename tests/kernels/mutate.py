@@ -87,7 +87,8 @@ def silence() -> Iterator[None]:
 
 def launched(launch: Launch, values: dict[str, Any], kernel: Any, **how) -> Any:
     """Check this launch if `how` is given, and launch it otherwise."""
-    callee = check(kernel, **how) if how else kernel
+    # Interpreted: to compile a mutant takes longer than to run it.
+    callee = check(kernel, interpreted=True, **how) if how else kernel
     return callee[launch.grid, launch.block, 0, launch.shared](*(values[name] for name in launch.arguments))
 
 

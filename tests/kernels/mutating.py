@@ -311,7 +311,8 @@ def change_stride(text: Text) -> Iterator[list[Edit]]:
             changed[node] = 1
     for node, step in changed.items():
         made = plus(text, node, step)
-        yield [text.replaced(node, f"({made})" if isinstance(text.parent[node], ast.BinOp) else made)]
+        joined = isinstance(text.parent[node], ast.BinOp) and not made.isdigit()
+        yield [text.replaced(node, f"({made})" if joined else made)]
 
 
 def loosen_comparison(text: Text) -> Iterator[list[Edit]]:

@@ -1,0 +1,48 @@
+"""The proof of the check: every wrong kernel is found, by its line, and no right one is accused."""
+
+from __future__ import annotations
+
+import pytest
+
+from host_to_device.standins import imports
+
+imports.redirect()
+
+from tests.checking.judging import alarms, missed  # noqa: E402
+from tests.kernels import corpus  # noqa: E402
+from tests.kernels.near import corpus as near  # noqa: E402
+from tests.kernels.wrong import corpus as wrong  # noqa: E402
+
+RIGHT = [*corpus.ALL, *near.ALL]
+
+
+def by_name(cases: list) -> list:
+    return [pytest.param(case, id=case.name) for case in cases]
+
+
+@pytest.mark.parametrize("case", by_name(wrong.ALL))
+def test_a_wrong_kernel_is_found_by_its_line(case):
+    assert missed(case) == []
+
+
+@pytest.mark.parametrize("case", by_name(RIGHT))
+def test_a_right_kernel_is_not_accused(case):
+    assert alarms(case) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", by_name(RIGHT))
+def test_a_right_kernel_is_not_accused_under_20_schedules(case):
+    assert alarms(case, schedules=20) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", by_name(wrong.ALL))
+def test_a_wrong_kernel_is_found_by_compiled_code_too(case):
+    assert missed(case, interpreted=False, seconds=5) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", by_name(RIGHT))
+def test_a_right_kernel_is_not_accused_by_compiled_code_either(case):
+    assert alarms(case, interpreted=False) == []
