@@ -51,7 +51,11 @@ def test_wrong_result_is_not_timed(monkeypatch):
     imports.redirect()
     from host_to_device.bench import kernels
 
-    monkeypatch.setitem(kernels.PROBLEMS, "wrong", lambda size: kernels.Problem(lambda: None, lambda: False))
+    monkeypatch.setitem(
+        kernels.PROBLEMS,
+        "wrong",
+        lambda size: kernels.Problem(kernels.add, 1, 1, kernels.vector_add(1).arguments, lambda _: False),
+    )
     with pytest.raises(RuntimeError, match="the result is wrong"):
         simt.stand_in(simt.Row("wrong", 1), 1)
 

@@ -1,4 +1,4 @@
-"""Turn each block's elements around; the last block is not full."""
+"""Each element less the one before it in its block; the last block is not full."""
 
 import numpy as np
 
@@ -11,29 +11,30 @@ out = np.zeros_like(x)
 
 # %% wrong: barrier divergence
 @cuda.jit
-def neighbours_after_return(x, out):
-    tile = cuda.shared.array(33, np.float32)
+def steps_after_return(x, out):
+    tile = cuda.shared.array(32, np.float32)
     i, t = cuda.grid(1), cuda.threadIdx.x
     if i >= x.size:
         return
     tile[t] = x[i]
     cuda.syncthreads()
-    out[i] = tile[t] - tile[t - 1] if t > 0 else 0
+    if t > 0:
+        out[i] = tile[t] - tile[t - 1]
 
 
-h2d.check(neighbours_after_return)[4, 32](x, out)
+h2d.check(steps_after_return)[4, 32](x, out)
 
 
 # %% repaired
 @cuda.jit
-def neighbours(x, out):
-    tile = cuda.shared.array(33, np.float32)
+def steps(x, out):
+    tile = cuda.shared.array(32, np.float32)
     i, t = cuda.grid(1), cuda.threadIdx.x
     if i < x.size:
         tile[t] = x[i]
     cuda.syncthreads()
-    if i < x.size:
-        out[i] = tile[t] - tile[t - 1] if t > 0 else 0
+    if i < x.size and t > 0:
+        out[i] = tile[t] - tile[t - 1]
 
 
-h2d.check(neighbours)[4, 32](x, out)
+h2d.check(steps)[4, 32](x, out)

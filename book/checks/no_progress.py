@@ -1,32 +1,43 @@
-"""Each thread adds up every 32nd element."""
+"""Take the mean away from every element."""
 
 import numpy as np
 
 import host_to_device as h2d
 from host_to_device.standins import numba_cuda as cuda
 
-x = np.ones(100, np.float32)
-sums = np.zeros(32, np.float32)
+x = np.arange(128, dtype=np.float32)
+total = np.zeros(1, np.float32)
+arrived = np.zeros(1, np.int32)
 
 
 # %% wrong: no progress
 @cuda.jit
-def strided_sums_for_ever(x, sums):
-    t = i = cuda.threadIdx.x
-    while i < x.size:
-        sums[t] += x[i]
+def centre_after_waiting(x, total, arrived):
+    i = cuda.grid(1)
+    cuda.atomic.add(total, 0, x[i])
+    cuda.threadfence()
+    cuda.atomic.add(arrived, 0, 1)
+    while cuda.atomic.add(arrived, 0, 0) < x.size:
+        pass
+    x[i] -= total[0] / x.size
 
 
-h2d.check(strided_sums_for_ever, seconds=1)[1, 32](x, sums)
+h2d.check(centre_after_waiting, seconds=1)[4, 32](x, total, arrived)
 
 
 # %% repaired
 @cuda.jit
-def strided_sums(x, sums):
-    t = i = cuda.threadIdx.x
-    while i < x.size:
-        sums[t] += x[i]
-        i += 32
+def add_up(x, total):
+    cuda.atomic.add(total, 0, x[cuda.grid(1)])
 
 
-h2d.check(strided_sums, seconds=1)[1, 32](x, sums)
+h2d.check(add_up)[4, 32](x, total)
+
+
+# %% afterwards
+@cuda.jit
+def centre(x, total):
+    x[cuda.grid(1)] -= total[0] / x.size
+
+
+h2d.check(centre)[4, 32](x, total)

@@ -1,11 +1,11 @@
-"""A launch that is larger than the check may look at."""
+"""A launch that makes more accesses than the check may look at."""
 
 import numpy as np
 
 import host_to_device as h2d
 from host_to_device.standins import numba_cuda as cuda
 
-x = np.ones(100_000, np.float32)
+x = np.ones(1_000_000, np.float32)
 
 
 # %% part
@@ -16,4 +16,4 @@ def double(x):
         x[i] *= 2
 
 
-h2d.check(double, accesses=20_000)[782, 128](x)
+h2d.check(double, accesses=20_000)[7813, 128](x)

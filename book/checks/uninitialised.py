@@ -18,8 +18,7 @@ def block_sums_of_anything(x, sums):
         tile[t] = x[i]
     cuda.syncthreads()
     if t == 0:
-        sums[cuda.blockIdx.x] = tile[0]
-        for k in range(1, 32):
+        for k in range(32):
             sums[cuda.blockIdx.x] += tile[k]
 
 
@@ -34,8 +33,7 @@ def block_sums(x, sums):
     tile[t] = x[i] if i < x.size else 0
     cuda.syncthreads()
     if t == 0:
-        sums[cuda.blockIdx.x] = tile[0]
-        for k in range(1, 32):
+        for k in range(32):
             sums[cuda.blockIdx.x] += tile[k]
 
 

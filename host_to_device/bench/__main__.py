@@ -1,13 +1,13 @@
-"""The benchmark command: `python -m host_to_device.bench simt [--quick]`."""
+"""The benchmark command: `python -m host_to_device.bench simt|check [--quick]`."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
-from host_to_device.bench import simt
+from host_to_device.bench import check, simt
 
-BENCHMARKS = {"simt": simt.report}
+BENCHMARKS = {"simt": simt.report, "check": check.report}
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,7 +1,8 @@
 """What has to be measured in a process of its own; prints JSON.
 
 `python -m host_to_device.bench.child simulator RUNS NAME SIZE [NAME SIZE]…` times Numba's simulator;
-`… child first NAME SIZE` times the first launch of a kernel on the stand-in.
+`… child first NAME SIZE` times the first launch of a kernel on the stand-in; `… child first-check RUNS NAME SIZE`
+its first check, without and with compiled code on disk; `… child check-memory NAME SIZE` measures its memory.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import os
 import sys
 import time
 import warnings
+
+TILED = 16  # the smallest matrix that fills a tile
 
 
 def simulator(runs: int, rows: list[tuple[str, int]]) -> list[list[float]]:
@@ -36,8 +39,79 @@ def first(name: str, size: int) -> list[float]:
     return [imported, time.perf_counter() - began]
 
 
+def first_checks(runs: int, name: str, size: int) -> list[list[float]]:
+    """Return the seconds of first checks, each in a process of its own: nothing cached, and then from disk."""
+    import subprocess
+    import tempfile
+
+    cold, cached = [], []
+    for _ in range(runs):
+        with tempfile.TemporaryDirectory() as folder:
+            for into in (cold, cached):
+                command = [sys.executable, "-m", __spec__.name, "one-check", name, str(size)]
+                done = subprocess.run(
+                    command,
+                    env={**os.environ, "XDG_CACHE_HOME": folder},
+                    stdout=subprocess.PIPE,
+                    check=True,
+                    text=True,
+                )
+                into.append(json.loads(done.stdout))
+    return [cold, cached]
+
+
+def one_check(name: str, size: int) -> float:
+    from host_to_device.standins import imports
+
+    imports.redirect()
+    from host_to_device.bench.kernels import PROBLEMS
+    from host_to_device.checking import check
+
+    problem = PROBLEMS[name](size)
+    began = time.perf_counter()
+    check(problem.kernel)[problem.grid, problem.block](*problem.arguments)
+    return time.perf_counter() - began
+
+
+def check_memory(name: str, size: int) -> list[int]:
+    """Return accesses, addresses, and the bytes that a check holds at most, interpreted and compiled.
+
+    Python's and NumPy's own counting (`tracemalloc`) for the interpreter; for compiled code what the process has
+    grown by, as the system hands out the record's pages when they are touched.
+    """
+    import resource
+    import tracemalloc
+
+    from host_to_device.standins import imports
+
+    imports.redirect()
+    from host_to_device.bench.kernels import PROBLEMS
+    from host_to_device.checking import check
+
+    def run(interpreted: bool, problem):
+        asked = check(problem.kernel, schedules=1, seconds=600, accesses=10**9, interpreted=interpreted)
+        return asked[problem.grid, problem.block](*problem.arguments)
+
+    run(False, PROBLEMS[name](TILED if "matmul" in name else 256))  # compiled, and everything imported
+    problem = PROBLEMS[name](size)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    report = run(False, problem)
+    compiled = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+    tracemalloc.start()
+    run(True, problem)
+    interpreted = tracemalloc.get_traced_memory()[1]
+    arrays = sum(each.size for each in problem.arguments)
+    return [report.accesses, arrays, interpreted, compiled]
+
+
 def main(arguments: list[str]) -> None:
-    if arguments[0] == "first":
+    if arguments[0] == "first-check":
+        found = first_checks(int(arguments[1]), arguments[2], int(arguments[3]))
+    elif arguments[0] == "one-check":
+        found = one_check(arguments[1], int(arguments[2]))
+    elif arguments[0] == "check-memory":
+        found = check_memory(arguments[1], int(arguments[2]))
+    elif arguments[0] == "first":
         found = first(arguments[1], int(arguments[2]))
     else:
         names, sizes = arguments[2::2], map(int, arguments[3::2])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numba import cuda, float32
@@ -17,12 +18,23 @@ TILE = 16
 BINS = 64
 
 
-@dataclass(frozen=True)
+@dataclass
 class Problem:
-    """A launch that is ready to go, and whether it gave what it should."""
+    """A launch that is ready to go, and what tells whether it gave what it should after so many launches."""
 
-    launch: Callable[[], None]
-    is_right: Callable[[], bool]
+    kernel: Any
+    grid: int | tuple[int, int]
+    block: int | tuple[int, int]
+    arguments: tuple[Any, ...]
+    judge: Callable[[int], bool]
+    launches: int = 0
+
+    def launch(self) -> None:
+        self.launches += 1
+        self.kernel[self.grid, self.block](*self.arguments)
+
+    def is_right(self) -> bool:
+        return self.judge(self.launches)
 
 
 @cuda.jit
@@ -92,20 +104,25 @@ def blocks(count: int, size: int) -> int:
 
 def vector_add(size: int) -> Problem:
     a, b = (np.random.default_rng(seed).random(size, np.float32) for seed in (1, 2))
-    on_device = [cuda.to_device(each) for each in (a, b, np.zeros_like(a))]
+    on_device = tuple(cuda.to_device(each) for each in (a, b, np.zeros_like(a)))
     return Problem(
-        lambda: add[blocks(size, THREADS), THREADS](*on_device),
-        lambda: np.array_equal(on_device[2].copy_to_host(), a + b),
+        add,
+        blocks(size, THREADS),
+        THREADS,
+        on_device,
+        lambda _: np.array_equal(on_device[2].copy_to_host(), a + b),
     )
 
 
 def tiled_matmul(size: int) -> Problem:
     a, b = (np.random.default_rng(seed).random((size, size), np.float32) for seed in (1, 2))
-    on_device = [cuda.to_device(each) for each in (a, b, np.zeros_like(a))]
-    grid = (blocks(size, TILE), blocks(size, TILE))
+    on_device = tuple(cuda.to_device(each) for each in (a, b, np.zeros_like(a)))
     return Problem(
-        lambda: matmul[grid, (TILE, TILE)](*on_device),
-        lambda: np.allclose(on_device[2].copy_to_host(), a @ b, rtol=1e-4),
+        matmul,
+        (blocks(size, TILE), blocks(size, TILE)),
+        (TILE, TILE),
+        on_device,
+        lambda _: np.allclose(on_device[2].copy_to_host(), a @ b, rtol=1e-4),
     )
 
 
@@ -114,35 +131,39 @@ def block_reduction(size: int) -> Problem:
     count = blocks(size, THREADS)
     on_device, sums = cuda.to_device(x), cuda.to_device(np.zeros(count, np.float32))
     return Problem(
-        lambda: block_sums[count, THREADS](on_device, sums),
-        lambda: np.isclose(sums.copy_to_host().sum(), x.sum(), rtol=1e-4),
+        block_sums,
+        count,
+        THREADS,
+        (on_device, sums),
+        lambda _: np.isclose(sums.copy_to_host().sum(), x.sum(), rtol=1e-4),
     )
 
 
 def histogram(size: int) -> Problem:
     values = np.random.default_rng(1).integers(0, BINS, size, dtype=np.int32)
     on_device, bins = cuda.to_device(values), cuda.to_device(np.zeros(BINS, np.int32))
-    launches = [0]  # every launch counts on top of the ones before
-
-    def launch():
-        launches[0] += 1
-        count_values[blocks(size, THREADS), THREADS](on_device, bins)
-
+    right = np.bincount(values, minlength=BINS)
     return Problem(
-        launch,
-        lambda: np.array_equal(bins.copy_to_host(), launches[0] * np.bincount(values, minlength=BINS)),
+        count_values,
+        blocks(size, THREADS),
+        THREADS,
+        (on_device, bins),
+        # Every launch counts on top of the ones before.
+        lambda launches: np.array_equal(bins.copy_to_host(), launches * right),
     )
 
 
 def stencil(size: int) -> Problem:
     x = np.random.default_rng(1).random((size, size), np.float32)
     on_device, out = cuda.to_device(x), cuda.to_device(np.zeros_like(x))
-    grid = (blocks(size, TILE), blocks(size, TILE))
     right = np.zeros_like(x)
     right[1:-1, 1:-1] = (x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:]) / 4
     return Problem(
-        lambda: five_points[grid, (TILE, TILE)](on_device, out),
-        lambda: np.allclose(out.copy_to_host(), right),
+        five_points,
+        (blocks(size, TILE), blocks(size, TILE)),
+        (TILE, TILE),
+        (on_device, out),
+        lambda _: np.allclose(out.copy_to_host(), right),
     )
 
 

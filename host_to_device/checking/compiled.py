@@ -143,7 +143,8 @@ class Launched:
             whole.arrays = [Tracked(whole, array, name)]
             filled = array.copy()
             memory.fill_with(filled, fill)
-            rows.append([whole.start, whole.start + array.nbytes, cells, unit, 1, sum(map(len, fills))])
+            at = -1 if fill == memory.LEFT_OVER else sum(map(len, fills))
+            rows.append([whole.start, whole.start + array.nbytes, cells, unit, 1, at])
             fills.append(filled.reshape(-1).view(np.uint8))
             cells += array.nbytes // unit
             self.memories.append(whole)

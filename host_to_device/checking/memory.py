@@ -55,15 +55,21 @@ class Fault:
     if_used: bool = False
 
 
-# What memory may hold before anything is stored there: nonsense of two kinds, zeros and ones.
-NONSENSE, OTHER_NONSENSE, ZEROS, ONES = 0xFF, 0x7B, 0x00, 0x100
-FILLS = (NONSENSE, OTHER_NONSENSE, ZEROS, ONES)
+# What memory may hold before anything is stored there: nonsense of two kinds, zeros, ones, bytes that differ from
+# place to place, and what the block before has left.
+NONSENSE, OTHER_NONSENSE, ZEROS, ONES, MIXED, LEFT_OVER = 0xFF, 0x7B, 0x00, 0x100, 0x200, 0x300
+FILLS = (NONSENSE, OTHER_NONSENSE, ZEROS, ONES, MIXED, LEFT_OVER)
 
 
 def fill_with(array: np.ndarray, fill: int) -> None:
-    """Fill an array with a byte (0xFF: minus one, not a number; 0x7B: something large), or with ones."""
+    """Fill an array with one of `FILLS`: 0xFF is minus one, or not a number, and 0x7B something large."""
+    if fill == LEFT_OVER:
+        return
     if fill == ONES and array.dtype.names is None:
         array[...] = 1
+    elif fill == MIXED:
+        some = np.random.default_rng(0).integers(0, 256, array.nbytes, np.uint8)
+        array.reshape(-1).view(np.uint8)[:] = some
     else:
         array.reshape(-1).view(np.uint8)[:] = fill & 0xFF
 
@@ -192,7 +198,7 @@ class Memory:
     name
         What the learner calls it.
     space
-        "global", "shared" or "local".
+        "global", "shared", "local" or "constant".
     moment
         The state of the launch.
     report
@@ -218,7 +224,7 @@ class Memory:
         self.cells: dict[int, list[Access | None]] = {}
         self.told: dict[int, dict] = {}  # what atomics at an address have published
         self.written: set[int] = set()
-        self.fresh = space != "global"  # nothing in it has been written yet
+        self.fresh = space in ("shared", "local")  # nothing in it has been written yet
         self.arrays: list[Tracked] = []  # what lies there
 
     def forget(self, fill: int) -> None:

@@ -118,7 +118,7 @@ class Report:
         parts = [f"<p>{escape(each)}</p>" for each in (self.summary(), *self.besides())]
         items = "".join(
             f"<li><p><strong>{escape(finding.kind)}</strong>: {escape(finding.text)}{escape(finding.place())}</p>"
-            f"<pre>{escape(chr(10).join(finding.source()))}</pre><p>{escape(finding.advice)}</p></li>"
+            f'<pre tabindex="0" style="overflow-x: auto">{escape(chr(10).join(finding.source()))}</pre><p>{escape(finding.advice)}</p></li>'
             for finding in self.findings
         )
         parts += [f"<ol>{items}</ol>"] if items else []

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 # So many accesses the interpreter makes in the time that a compiler needs for a kernel.
 TRIAL = 300_000
+COMPILING = 5  # seconds that have to be left for that
 # Notes on performance come from so many blocks and accesses at the most.
 NOTED_BLOCKS, NOTED_ACCESSES = 8, 500_000
 
@@ -117,8 +118,11 @@ class Run:
             kind, pair, text = self.race(fault, element, seen)
             lines += [fault.other.place[1]] if fault.other.place[1] != lines[0] else []
         elif kind == "out of bounds":
-            text = f"{access.kind} of {element}, which does not exist: {self.extent(fault)}"
-            text += "; a negative index does not count from the end" if min(fault.index) < 0 else ""
+            text = f"{access.kind} of {element}, "
+            if all(-size <= k < size for k, size in zip(fault.index, fault.shape, strict=False)):
+                text += "which lies before the array; Numba counts a negative index from the end, CUDA C++ does not"
+            else:
+                text += f"which does not exist: {self.extent(fault)}"
             if others:
                 text += f"; nor do{'es' * (len(others) == 1)} {_listed([_element(each.fault) for each in others])}"
         else:
@@ -254,8 +258,10 @@ class Run:
             if trial is not None:
                 return self.again_if_stuck(trial, share, left)
             self.forget(schedule)
-            self.compiled = self.compile()
-            left = max(1.0, self.check.seconds - (time.monotonic() - self.began))
+            left = max(0.5, self.check.seconds - (time.monotonic() - self.began))
+            if left > COMPILING:
+                self.compiled = self.compile()
+                left = max(1.0, self.check.seconds - (time.monotonic() - self.began))
             share = left / (self.check.schedules - schedule)
         if self.compiled is not None:
             try:
@@ -542,7 +548,7 @@ class Run:
         block, thread = self.launch.position(*at)
         file, line = place
         text = (
-            f"the thread did not come to an end within {seconds:g} s, and nothing else did: a loop without end, "
+            f"the thread did not come to an end within {seconds:.2g} s, and nothing else did: a loop without end, "
             "or a wait for something that never comes"
         )
         return _Stuck("no progress", text, file, (line,), block, thread, space=space)

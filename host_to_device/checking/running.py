@@ -8,7 +8,7 @@ import sys
 import time
 import types
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -92,8 +92,6 @@ def has_atomics(tree: ast.AST) -> bool:
 
 def switching(program: Program) -> Program:
     """Return the program marked so that everything with an atomic in it, or below it, is a generator."""
-    from dataclasses import replace
-
     functions = {name: replace(each) for name, each in program.functions.items()}
     kernel = replace(program.kernel)
     changed = True
@@ -158,6 +156,9 @@ class Watch(Interpreter):
         if warp_size != WARP_SIZE:
             own["activemask"] = lambda: (1 << warp_size) - 1
         program = switching(program) if switch else program
+        program = replace(
+            program, constants={key: self.constant(key, value) for key, value in program.constants.items()}
+        )
         lower = _Switching if switch else Lower
         super().__init__(program, grid, block, (), order, seconds, interpreted(program, own, lower))
         self.ran = self.skipped = 0
@@ -213,6 +214,14 @@ class Watch(Interpreter):
         memory = Memory(array, name, "local", self.moment, self.report)
         memory.forget(self.fill)
         return Tracked(memory, array, memory.name)
+
+    def constant(self, key: str, value: Any) -> Any:
+        """Return an object of the module as the checked kernel sees it: arrays are watched, too."""
+        if not isinstance(value, np.ndarray):
+            return value
+        value = np.ascontiguousarray(value)
+        name = key.removeprefix(PREFIX).partition("_")[2]  # the learner's
+        return Tracked(Memory(value, name, "constant", self.moment, self.report), value, name)
 
     def watch(self, named: dict[str, np.ndarray]) -> dict[str, Tracked]:
         """Return arguments that lie in one allocation as the checked kernel sees them."""

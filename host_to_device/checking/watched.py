@@ -28,7 +28,7 @@ OPTIONS = {"error_model": "numpy", "nogil": True, "_nrt": False}
 BLOCK, TURN, EPOCH, GENERATION, ACCESSES, FAULTS, MOST, LAST = 1, 2, 3, 4, 5, 6, 7, 8
 NUMBERS = 9
 # Columns of `ranges`, one row an allocation: its bytes, its cells, bytes a cell, whether it begins unwritten, and
-# where the bytes stand that it is filled with.
+# where the bytes stand that it is filled with (-1: it keeps what the block before has left).
 START, END, FIRST_CELL, UNIT, FRESH, FILL = range(6)
 # Columns of a cell.
 CELL_GENERATION, WRITE, READ, OTHER_THREAD, OTHER_BLOCK, ATOMIC_CELL, WRITTEN = 0, 1, 3, 5, 7, 9, 11
@@ -72,7 +72,7 @@ def begin(stop, state):
     stop[EPOCH] = 0
     stop[GENERATION] += 1
     for k in range(len(ranges)):
-        if ranges[k, FRESH]:
+        if ranges[k, FRESH] and ranges[k, FILL] >= 0:
             _copy(ranges[k, START], _address(fills) + ranges[k, FILL], ranges[k, END] - ranges[k, START])
 
 

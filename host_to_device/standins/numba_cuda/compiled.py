@@ -165,6 +165,11 @@ def fence():
 
 
 @njit(**OPTIONS)
+def selp(condition, one, other):
+    return one if condition else other
+
+
+@njit(**OPTIONS)
 def cbrt(x):
     return np.cbrt(x)
 

@@ -159,6 +159,11 @@ def fma(a, b, c):
     return a * b + c
 
 
+def selp(condition, one, other):
+    """Return `one` or `other`; both have been computed by then."""
+    return one if condition else other
+
+
 def cbrt(x):
     return math.copysign(abs(x) ** (1 / 3), x)
 
@@ -293,7 +298,7 @@ KERNEL_HELPERS = (
     *(laneid, activemask, lanemask_lt, floor, ceil, trunc, fence),
     *(local, atomic_add, atomic_sub, atomic_and, atomic_or, atomic_xor, atomic_inc, atomic_dec, atomic_exch),
     *(atomic_max, atomic_min, atomic_nanmax, atomic_nanmin, atomic_cas, atomic_compare_and_swap),
-    *(popc, brev, clz, ffs, fma, cbrt),
+    *(popc, brev, clz, ffs, fma, cbrt, selp),
 )
 TAKERS = (
     *(take_shfl_sync, take_shfl_up_sync, take_shfl_down_sync, take_shfl_xor_sync),

@@ -472,8 +472,6 @@ class Rewriter(ast.NodeTransformer):
             return ast.copy_location(ast.Constant(None), node)
         if name.startswith("threadfence"):  # nothing by itself, but a check wants to know of it
             name = "fence"
-        if name == "selp" and len(arguments) == 3:
-            return ast.copy_location(ast.IfExp(arguments[0], arguments[1], arguments[2]), node)
         if name == "activemask":
             return _expression(f"{PREFIX}activemask()", node)
         if name == "lanemask_lt":
