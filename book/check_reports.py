@@ -12,10 +12,11 @@ What stands before the first cell is run and not shown. The last expression of a
 import ast
 import linecache
 import re
-import sys
 from dataclasses import dataclass
 from functools import cache
+from html import escape
 from pathlib import Path
+from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -64,33 +65,48 @@ def _run(path: Path, _: int) -> dict[str, Cell]:
     marks = [(number, found) for number, line in enumerate(lines, 1) if (found := MARK.fullmatch(line))]
     if not marks:
         raise CheckPageError(f"{path.name}: there is no cell; a line `# %% name` begins one")
-    statements = ast.parse(text, str(path)).body
+    statements = _parsed(text, path)
     names: dict = {"__name__": f"book.checks.{path.stem}", "__file__": str(path)}
     ends = [number for number, _ in marks[1:]] + [len(lines) + 1]
 
-    def execute(part: list[ast.stmt]) -> None:
-        exec(compile(ast.Module(part, []), str(path), "exec"), names)
+    def execute(part: ast.Module | ast.Expression, where: str) -> Any:
+        try:
+            code = compile(part, str(path), "exec" if isinstance(part, ast.Module) else "eval")
+            return eval(code, names)
+        except Exception as problem:
+            said = str(problem).partition("\n")[0]
+            raise CheckPageError(f"{where}: {type(problem).__name__}: {said}") from problem
 
-    def first_line(statement: ast.stmt) -> int:
-        return min([statement.lineno, *(each.lineno for each in getattr(statement, "decorator_list", ()))])
-
-    execute([each for each in statements if first_line(each) < marks[0][0]])
-    cells = {}
+    before = [each for each in statements if _first_line(each) < marks[0][0]]
+    execute(ast.Module(before, []), path.name)
+    cells: dict[str, Cell] = {}
     for (start, mark), end in zip(marks, ends, strict=True):
-        part = [each for each in statements if start < first_line(each) < end]
+        part = [each for each in statements if start < _first_line(each) < end]
         name, finding = mark["name"], mark["finding"] or ""
         where = f"{path.name}, cell {name!r}"
         if not part or not isinstance(part[-1], ast.Expr):
             raise CheckPageError(f"{where}: its last line has to be the check")
         if name in cells:
             raise CheckPageError(f"{where}: there are two cells of this name")
-        execute(part[:-1])
-        report = eval(compile(ast.Expression(part[-1].value), str(path), "eval"), names)
+        execute(ast.Module(part[:-1], []), where)
+        report = execute(ast.Expression(part[-1].value), where)
         if not isinstance(report, Report):
             raise CheckPageError(f"{where}: its last line gives {type(report).__name__}, and no report")
         shown = "\n".join(lines[start : end - 1]).rstrip()
         cells[name] = Cell(name, finding, start + 1, shown, judged(report, finding, where))
     return cells
+
+
+def _parsed(text: str, path: Path) -> list[ast.stmt]:
+    try:
+        return ast.parse(text, str(path)).body
+    except SyntaxError as problem:
+        raise CheckPageError(f"{path.name}, line {problem.lineno}: {problem.msg}") from None
+
+
+def _first_line(statement: ast.stmt) -> int:
+    """Return the line that a statement begins at, with its decorators."""
+    return min([statement.lineno, *(each.lineno for each in getattr(statement, "decorator_list", ()))])
 
 
 def judged(report: Report, finding: str, where: str) -> Report:
@@ -133,7 +149,7 @@ class CheckReport(SphinxDirective):
         """Return a cell as a notebook's looks: its code, with the file's line numbers, and what it printed."""
         code = nodes.literal_block("", cell.text, language="python", linenos=True)
         code["highlight_args"] = {"linenostart": cell.first_line}
-        printed = nodes.literal_block("", str(cell.report), language="none", classes=["output", "stream"])
+        printed = nodes.raw("", printed_html(str(cell.report)), format="html")
         for block in (code, printed):
             self.set_source_info(block)
         return nodes.container(
@@ -142,6 +158,26 @@ class CheckReport(SphinxDirective):
             nodes.container("", printed, classes=["cell_output"]),
             classes=["cell", "check-report"],
         )
+
+
+def printed_html(text: str) -> str:
+    """Return a report as the page has it: sentences wrap below where they begin, lines of code do not wrap."""
+    lines = []
+    for line in text.split("\n"):
+        if re.match(r" +\d+ \| ", line):
+            lines.append(f'<span class="source">{escape(line)}</span>')
+            continue
+        said = line.lstrip()
+        indent = len(line) - len(said)
+        hanging = 3 if re.match(r"\d+\. ", said) else indent if said.startswith("line ") else 0
+        style = (
+            f' style="padding-left: {indent + hanging}ch; text-indent: {-hanging}ch"'
+            if indent + hanging
+            else ""
+        )
+        lines.append(f'<span class="said"{style}>{escape(said) or " "}</span>')
+    block = f'<div class="highlight"><pre>{"".join(lines)}</pre></div>'
+    return f'<div class="output text_plain highlight-none notranslate">{block}</div>'
 
 
 def setup(app: Sphinx) -> None:

@@ -5,6 +5,7 @@ import numpy as np
 import host_to_device as h2d
 from host_to_device.standins import numba_cuda as cuda
 
+
 # %% add
 @cuda.jit
 def add(a, b, c):

@@ -11,7 +11,7 @@ image = np.zeros((60, 60), np.float32)
 # %% wrong: launch limit
 @cuda.jit
 def brighten(image):
-    row, col = cuda.grid(2)
+    col, row = cuda.grid(2)
     if row < image.shape[0] and col < image.shape[1]:
         image[row, col] += 1
 

@@ -1,4 +1,4 @@
-"""Where is the last spike?"""
+"""Find the last spike of a loss."""
 
 import numpy as np
 

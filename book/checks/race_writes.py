@@ -1,4 +1,4 @@
-"""Are all the gradients small?"""
+"""Find out whether all gradients are small."""
 
 import numpy as np
 

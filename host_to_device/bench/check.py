@@ -21,7 +21,7 @@ from host_to_device.standins import imports
 
 # Launches of one kernel that touch as many addresses in ever more steps, and ever more addresses.
 STEPS = [("tiled matmul", 32), ("tiled matmul", 64), ("tiled matmul", 128)]
-ADDRESSES = [("vector add", 10_000), ("vector add", 100_000), ("vector add", 1_000_000)]
+ADDRESSES = [("vector add", 10_000), ("vector add", 50_000), ("vector add", 250_000)]
 SECONDS, ACCESSES = 600, 10**9
 
 

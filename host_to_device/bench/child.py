@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 import time
 import warnings
 
@@ -79,7 +80,6 @@ def check_memory(name: str, size: int) -> list[int]:
     Python's and NumPy's own counting (`tracemalloc`) for the interpreter; for compiled code what the process has
     grown by, as the system hands out the record's pages when they are touched.
     """
-    import resource
     import tracemalloc
 
     from host_to_device.standins import imports
@@ -94,14 +94,36 @@ def check_memory(name: str, size: int) -> list[int]:
 
     run(False, PROBLEMS[name](TILED if "matmul" in name else 256))  # compiled, and everything imported
     problem = PROBLEMS[name](size)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    report = run(False, problem)
-    compiled = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+    with Peak() as peak:
+        report = run(False, problem)
     tracemalloc.start()
     run(True, problem)
     interpreted = tracemalloc.get_traced_memory()[1]
-    arrays = sum(each.size for each in problem.arguments)
-    return [report.accesses, arrays, interpreted, compiled]
+    addresses = sum(each.size for each in problem.arguments)
+    return [report.accesses, addresses, interpreted, peak.grown]
+
+
+class Peak:
+    """Watches how far the memory of this process grows beyond what it is now: `grown`, in bytes (on Linux)."""
+
+    def __enter__(self) -> Peak:
+        self.before, self.grown, self.over = self.resident(), 0, threading.Event()
+        self.watcher = threading.Thread(target=self.watch, daemon=True)
+        self.watcher.start()
+        return self
+
+    def watch(self) -> None:
+        while not self.over.wait(0.0005):
+            self.grown = max(self.grown, self.resident() - self.before)
+
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        self.watcher.join()
+
+    @staticmethod
+    def resident() -> int:
+        with open("/proc/self/statm", encoding="ascii") as numbers:
+            return int(numbers.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def main(arguments: list[str]) -> None:

@@ -181,7 +181,9 @@ class Check:
         )
         dynamic = int(rest[1]) if len(rest) > 1 else 0
         copied: list[str] = []
-        values = [self.on_host(value, copied) for value in arguments]
+        parameters = self.kernel.program.kernel.parameters
+        names = parameters if len(parameters) == len(arguments) else [""] * len(arguments)
+        values = [self.on_host(value, name, copied) for value, name in zip(arguments, names, strict=True)]
         arrays = self.shared_arrays(values)
         if found := limits.broken(grid, block, arrays, dynamic, self.capability):
             return self.refused(found, began)
@@ -194,16 +196,16 @@ class Check:
         remarks = [f"Copied from the GPU to be checked here: {', '.join(copied)}."] if copied else []
         return Run(self, launch, prepared, began, remarks).report()
 
-    def on_host(self, value: Any, copied: list[str]) -> Any:
+    @staticmethod
+    def on_host(value: Any, name: str, copied: list[str]) -> Any:
         """Return an argument as the stand-in takes it: arrays on a real GPU are copied."""
         if type(value).__module__.startswith("host_to_device") or isinstance(value, np.ndarray):
             return value
-        kind = type(value).__name__
         if hasattr(value, "copy_to_host"):
-            copied.append(kind)
+            copied.append(name)
             return value.copy_to_host()
         if hasattr(value, "__cuda_array_interface__"):
-            copied.append(kind)
+            copied.append(name)
             return value.get() if hasattr(value, "get") else value.detach().cpu().numpy()
         return value
 

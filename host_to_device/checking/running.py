@@ -249,7 +249,7 @@ class Watch(Interpreter):
             if self.sampled and time.monotonic() - began > share and self.ran > 2:
                 self.skipped += len(left)
                 return
-            if not self.sampled and self.ran >= 4 and left:
+            if not self.sampled and left and (self.ran >= 4 or time.monotonic() - began > share / 4):
                 part = (time.monotonic() - began) / self.ran
                 part = max(part, share * self.moment.accesses / self.ran / self.moment.most)
                 if part * (self.ran + len(left)) > share:

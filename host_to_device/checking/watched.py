@@ -65,7 +65,7 @@ def _copy(typingctx, target, source, size):
     return types.void(types.int64, types.int64, types.int64), codegen
 
 
-@njit(**OPTIONS)
+@njit(cache=True, **OPTIONS)
 def begin(stop, state):
     """Begin a block: nothing has happened in it, and its shared memory holds anything."""
     ranges, fills = state[0], state[3]
@@ -76,7 +76,7 @@ def begin(stop, state):
             _copy(ranges[k, START], _address(fills) + ranges[k, FILL], ranges[k, END] - ranges[k, START])
 
 
-@njit(**OPTIONS)
+@njit(cache=True, **OPTIONS)
 def pass_barrier(alive, stop):
     """Pass a barrier of the block. Threads that have left make it the interpreter's business."""
     some, all_ = False, True
@@ -88,7 +88,7 @@ def pass_barrier(alive, stop):
     stop[EPOCH] += 1
 
 
-@njit(**OPTIONS)
+@njit(cache=True, **OPTIONS)
 def _fault(kind, site, other, place, k, stop, faults):
     """Note a fault, once for each pair of sites and allocation; return its row or None."""
     other_site = other & 0xFFFF if other else -1
@@ -117,7 +117,7 @@ def _fault(kind, site, other, place, k, stop, faults):
     return row
 
 
-@njit(**OPTIONS)
+@njit(cache=True, **OPTIONS)
 def _conflict(cells, cell, column, now, place, k, site, stop, faults):
     """Report a race with the access in a column, if nothing orders it before the present one."""
     before = cells[cell, column]
@@ -131,7 +131,7 @@ def _conflict(cells, cell, column, now, place, k, site, stop, faults):
     return True
 
 
-@njit(**OPTIONS)
+@njit(cache=True, **OPTIONS)
 def _find(address, ranges):
     for k in range(len(ranges)):
         if ranges[k, START] <= address < ranges[k, END]:
@@ -139,7 +139,7 @@ def _find(address, ranges):
     return -1
 
 
-@njit(**OPTIONS)
+@njit(cache=True, **OPTIONS)
 def _touch(address, size, kind, site, same, stop, state):
     """Record an access of `size` bytes and report what it does wrong. `same`: a store changes nothing."""
     ranges, cells, faults = state[0], state[1], state[2]
@@ -190,7 +190,7 @@ def _touch(address, size, kind, site, same, stop, state):
         cells[cell, WRITTEN] = 1
 
 
-@njit(**OPTIONS)
+@njit(cache=True, **OPTIONS)
 def _outside(address, first, second, third, dimensions, site, stop, state):
     row = _fault(OUT_OF_BOUNDS, site, 0, 0, _find(address, state[0]), stop, state[2])
     stop[ACCESSES] += 1
@@ -210,132 +210,134 @@ def _indices(array, index):
     return len(each)
 
 
-def _inside(array, index, site, stop, state):
-    """Tell whether an index is inside of an array's shape; if it is not, report it."""
+@intrinsic
+def _locate(typingctx, array, index):
+    """Return the address of an element (or of the first one of a part), or -1 where there is none."""
+    _indices(array, index)
+
+    def codegen(context, builder, signature, arguments):
+        array_type, index_type = signature.args
+        whole = context.make_array(array_type)(context, builder, arguments[0])
+        if isinstance(index_type, types.BaseTuple):
+            parts = list(zip(cgutils.unpack_tuple(builder, arguments[1]), index_type.types, strict=True))
+        else:
+            parts = [(arguments[1], index_type)]
+        word = ir.IntType(64)
+        address, inside = builder.ptrtoint(whole.data, word), ir.Constant(ir.IntType(1), 1)
+        sizes, steps = (cgutils.unpack_tuple(builder, each) for each in (whole.shape, whole.strides))
+        for (value, kind), size, step in zip(parts, sizes, steps, strict=False):
+            number = context.cast(builder, value, kind, types.int64)
+            # As numbers without a sign, negative ones are larger than any size.
+            inside = builder.and_(inside, builder.icmp_unsigned("<", number, size))
+            address = builder.add(address, builder.mul(number, step))
+        return builder.select(inside, address, ir.Constant(word, -1))
+
+    return types.int64(array, index), codegen
+
+
+@intrinsic(prefer_literal=True)
+def _number(typingctx, index, k):
+    """Return the k-th number of an index, 0 if it has fewer."""
+    k = k.literal_value
+
+    def codegen(context, builder, signature, arguments):
+        kind = signature.args[0]
+        if not isinstance(kind, types.BaseTuple):
+            return (
+                context.cast(builder, arguments[0], kind, types.int64)
+                if k == 0
+                else ir.Constant(ir.IntType(64), 0)
+            )
+        if k >= len(kind.types):
+            return ir.Constant(ir.IntType(64), 0)
+        value = builder.extract_value(arguments[0], k)
+        return context.cast(builder, value, kind.types[k], types.int64)
+
+    return types.int64(index, types.literal(k)), codegen
+
+
+def load(array, index, site, stop, state):
+    """Return an element; zero, if there is none."""
     raise NotImplementedError
 
 
-@overload(_inside, jit_options=OPTIONS)
-def _typed_inside(array, index, site, stop, state):
-    count = _indices(array, index)
-    if not isinstance(index, types.BaseTuple):
-
-        def one(array, index, site, stop, state):
-            if 0 <= index < array.shape[0]:
-                return True
-            _outside(_address(array), index, 0, 0, 1, site, stop, state)
-            return False
-
-        return one
-    if count == 1:
-
-        def single(array, index, site, stop, state):
-            if 0 <= index[0] < array.shape[0]:
-                return True
-            _outside(_address(array), index[0], 0, 0, 1, site, stop, state)
-            return False
-
-        return single
-    if count == 2:
-
-        def two(array, index, site, stop, state):
-            if 0 <= index[0] < array.shape[0] and 0 <= index[1] < array.shape[1]:
-                return True
-            _outside(_address(array), index[0], index[1], 0, 2, site, stop, state)
-            return False
-
-        return two
-
-    def three(array, index, site, stop, state):
-        inside = 0 <= index[0] < array.shape[0] and 0 <= index[1] < array.shape[1]
-        if inside and 0 <= index[2] < array.shape[2]:
-            return True
-        _outside(_address(array), index[0], index[1], index[2], 3, site, stop, state)
-        return False
-
-    return three
-
-
-def _place(array, index):
-    """Return the address of an element."""
-    raise NotImplementedError
-
-
-@overload(_place, jit_options=OPTIONS)
-def _typed_place(array, index):
-    count = _indices(array, index)
-    if not isinstance(index, types.BaseTuple):
-        return lambda array, index: _address(array) + np.int64(index) * array.strides[0]
-    if count == 1:
-        return lambda array, index: _address(array) + np.int64(index[0]) * array.strides[0]
-    if count == 2:
-        return lambda array, index: (
-            _address(array) + np.int64(index[0]) * array.strides[0] + np.int64(index[1]) * array.strides[1]
-        )
-    return lambda array, index: (
-        _address(array)
-        + np.int64(index[0]) * array.strides[0]
-        + np.int64(index[1]) * array.strides[1]
-        + np.int64(index[2]) * array.strides[2]
-    )
-
-
-def _load(array, index, site, stop, state):
-    raise NotImplementedError
-
-
-@overload(_load, jit_options=OPTIONS)
+@overload(load, jit_options=OPTIONS)
 def _typed_load(array, index, site, stop, state):
     if isinstance(array, types.BaseTuple):
         return lambda array, index, site, stop, state: array[index]
-    if _indices(array, index) < array.ndim:
-
-        def part(array, index, site, stop, state):
-            return array[index] if _inside(array, index, site, stop, state) else array[0 * index]
-
+    count = _indices(array, index)
+    if count < array.ndim:
         if isinstance(index, types.BaseTuple):
             raise TypingError("not watched: a part of an array by two indices")
+
+        def part(array, index, site, stop, state):
+            if _locate(array, index) < 0:
+                _outside(_address(array), np.int64(index), 0, 0, 1, site, stop, state)
+                return array[0 * index]
+            return array[index]
+
         return part
     size, kind = array.dtype.bitwidth // 8 if array.dtype != types.boolean else 1, array.dtype
 
     def load(array, index, site, stop, state):
-        if not _inside(array, index, site, stop, state):
+        place = _locate(array, index)
+        if place < 0:
+            first, second, third = _number(index, 0), _number(index, 1), _number(index, 2)
+            _outside(_address(array), first, second, third, count, site, stop, state)
             return kind(0)
-        _touch(_place(array, index), size, READING, site, False, stop, state)
+        _touch(place, size, READING, site, False, stop, state)
         return array[index]
 
     return load
 
 
-def _store(array, index, value, site, stop, state):
+def store(array, index, value, site, stop, state):
+    """Store an element, if it is there."""
     raise NotImplementedError
 
 
-@overload(_store, jit_options=OPTIONS)
+@overload(store, jit_options=OPTIONS)
 def _typed_store(array, index, value, site, stop, state):
-    if _indices(array, index) < array.ndim:
+    count = _indices(array, index)
+    if count < array.ndim:
         raise TypingError("not watched: a store in a part of an array")
     size = array.dtype.bitwidth // 8 if array.dtype != types.boolean else 1
 
     def store(array, index, value, site, stop, state):
-        if _inside(array, index, site, stop, state):
+        place = _locate(array, index)
+        if place < 0:
+            first, second, third = _number(index, 0), _number(index, 1), _number(index, 2)
+            _outside(_address(array), first, second, third, count, site, stop, state)
+        else:
             old = array[index]
             array[index] = value
             new = array[index]
             same = old == new or (old != old and new != new)
-            _touch(_place(array, index), size, WRITING, site, same, stop, state)
+            _touch(place, size, WRITING, site, same, stop, state)
 
     return store
 
 
-@njit(**OPTIONS)
-def load(array, index, site, stop, state):
-    return _load(array, index, site, stop, state)
+def _reached(array, index, site, stop, state):
+    """Record an atomic; tell whether there is an element that it can change."""
+    raise NotImplementedError
 
 
-@njit(**OPTIONS)
-def store(array, index, value, site, stop, state):
-    _store(array, index, value, site, stop, state)
+@overload(_reached, jit_options=OPTIONS)
+def _typed_reached(array, index, site, stop, state):
+    count = _indices(array, index)
+    size = array.dtype.bitwidth // 8
+
+    def reached(array, index, site, stop, state):
+        place = _locate(array, index)
+        if place < 0:
+            first, second, third = _number(index, 0), _number(index, 1), _number(index, 2)
+            _outside(_address(array), first, second, third, count, site, stop, state)
+            return False
+        _touch(place, size, ATOMICALLY, site, False, stop, state)
+        return True
+
+    return reached
 
 
 def _watched(name):
@@ -345,63 +347,47 @@ def _watched(name):
     def stub(*_):
         raise NotImplementedError
 
-    def parts(array):
+    def kind_of(array):
         if not isinstance(array, types.Array):
             raise TypingError("not watched: not an array")
-        return array.dtype.bitwidth // 8, array.dtype
+        return array.dtype
 
     if name == "atomic_compare_and_swap":
 
         @overload(stub, jit_options=OPTIONS)
         def typed(array, old, value, site, stop, state):
-            size, kind = parts(array)
+            kind = kind_of(array)
 
             def call(array, old, value, site, stop, state):
-                if not _inside(array, 0, site, stop, state):
-                    return kind(0)
-                _touch(_place(array, 0), size, ATOMICALLY, site, False, stop, state)
-                return plain(array, old, value)
+                return plain(array, old, value) if _reached(array, 0, site, stop, state) else kind(0)
 
             return call
-
-        def outer(array, old, value, site, stop, state):
-            return stub(array, old, value, site, stop, state)
 
     elif name == "atomic_cas":
 
         @overload(stub, jit_options=OPTIONS)
         def typed(array, index, old, value, site, stop, state):
-            size, kind = parts(array)
+            kind = kind_of(array)
 
             def call(array, index, old, value, site, stop, state):
-                if not _inside(array, index, site, stop, state):
-                    return kind(0)
-                _touch(_place(array, index), size, ATOMICALLY, site, False, stop, state)
-                return plain(array, index, old, value)
+                return (
+                    plain(array, index, old, value) if _reached(array, index, site, stop, state) else kind(0)
+                )
 
             return call
-
-        def outer(array, index, old, value, site, stop, state):
-            return stub(array, index, old, value, site, stop, state)
 
     else:
 
         @overload(stub, jit_options=OPTIONS)
         def typed(array, index, value, site, stop, state):
-            size, kind = parts(array)
+            kind = kind_of(array)
 
             def call(array, index, value, site, stop, state):
-                if not _inside(array, index, site, stop, state):
-                    return kind(0)
-                _touch(_place(array, index), size, ATOMICALLY, site, False, stop, state)
-                return plain(array, index, value)
+                return plain(array, index, value) if _reached(array, index, site, stop, state) else kind(0)
 
             return call
 
-        def outer(array, index, value, site, stop, state):
-            return stub(array, index, value, site, stop, state)
-
-    return njit(**OPTIONS)(outer)
+    return stub
 
 
 ATOMICS = {f"watched_{name}": _watched(name) for name in compiled.ATOMICS}

@@ -109,7 +109,9 @@ def stand_in(
 
 
 def is_device_function(value: Any) -> bool:
-    """Tell whether a kernel can call this object as a device function."""
+    """Tell whether a kernel can call this object as a device function: the stand-in's, or Numba's own."""
+    if type(value).__module__.startswith("numba.cuda") and hasattr(value, "py_func"):
+        return True
     return isinstance(value, CUDADispatcher) or any(value is each for each in random.DEVICE_FUNCTIONS)
 
 

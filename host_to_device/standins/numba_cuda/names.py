@@ -6,6 +6,9 @@ learner's code knows them, and puts in their place what the stand-in runs.
 
 from __future__ import annotations
 
+import importlib
+import sys
+import types
 from typing import Any
 
 
@@ -64,3 +67,30 @@ SIMPLE = (
     (activemask, lanemask_lt, threadfence, threadfence_block, threadfence_system, nanosleep),
     (popc, brev, clz, ffs, selp, fma, cbrt),
 ) = (tuple(DeviceName(name) for name in group) for group in SIMPLE)
+
+
+def of_numba(value: Any) -> Any:
+    """Return the stand-in's name for an object of Numba's own `numba.cuda`, and any other object as it is.
+
+    A kernel that was compiled for a real GPU can so be read by the stand-in, for a check.
+    """
+    numbas = sys.modules.get("numba.cuda")
+    if numbas is None or numbas.__name__ == __package__:
+        return value
+    ours = importlib.import_module(__package__)
+    if value is numbas:
+        return ours
+    if isinstance(value, types.ModuleType) or not type(value).__module__.startswith(("numba", "builtins")):
+        return value
+    for group in (
+        *SIMPLE,
+        ("threadIdx", "blockIdx", "blockDim", "gridDim", "shared", "local", "const", "atomic"),
+    ):
+        for name in group:
+            if getattr(numbas, name, None) is value:
+                return globals()[name]
+    random = sys.modules.get("numba.cuda.random")
+    name = getattr(value, "__name__", "")
+    if random is not None and name.startswith("xoroshiro") and getattr(random, name, None) is value:
+        return getattr(importlib.import_module(f"{__package__}.random"), name)
+    return value

@@ -252,13 +252,13 @@ class Scope:
                 return MISSING
             for space in (self.closure, self.globals, vars(builtins)):
                 if node.id in space:
-                    return space[node.id]
+                    return names.of_numba(space[node.id])
             return MISSING
         if isinstance(node, ast.Attribute):
             owner = self.resolve(node.value)
             # Only modules, classes and our namespaces: an array's attributes belong to the running kernel.
             if isinstance(owner, types.ModuleType | type | names.Namespace):
-                return getattr(owner, node.attr, MISSING)
+                return names.of_numba(getattr(owner, node.attr, MISSING))
         return MISSING
 
 
