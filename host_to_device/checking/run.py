@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 # So many accesses the interpreter makes in the time that a compiler needs for a kernel.
 TRIAL = 300_000
 COMPILING = 5  # seconds that have to be left for that
+TAKING_TURNS = 2  # seconds for blocks whose threads take turns after each atomic, where the rest is compiled
 # Notes on performance come from so many blocks and accesses at the most.
 NOTED_BLOCKS, NOTED_ACCESSES = 8, 500_000
 
@@ -63,6 +64,7 @@ class Run:
         self.kernel, self.program = check.kernel, check.program
         self.seen: dict[tuple, Seen] = {}
         self.schedule = 0
+        self.compiling = 0.0  # seconds
         self.accesses = self.done = 0
         self.partial: list[str] = []
         self.remarks = remarks
@@ -173,7 +175,7 @@ class Run:
         results: list[Result] = []
         self.compiled = self.compile() if self.check.interpreted is False else None
         for schedule in range(self.check.schedules):
-            left = self.check.seconds - (time.monotonic() - self.began)
+            left = self.left()
             if left <= 0 or self.accesses >= self.check.accesses:
                 limit = f"{self.check.seconds:g} s" if left <= 0 else f"{self.check.accesses:,} accesses"
                 self.partial.append(f"{self.done} of {self.check.schedules} schedules within {limit}")
@@ -205,7 +207,7 @@ class Run:
 
     def notes(self) -> tuple[Note, ...]:
         """Run some blocks once more, as the threads count, and count what costs time on a GPU."""
-        launch, left = self.launch, max(1.0, self.check.seconds - (time.monotonic() - self.began))
+        launch, left = self.launch, max(1.0, self.left())
         blocks = math.prod(launch.grid)
         chosen = np.unique(np.linspace(0, blocks - 1, min(blocks, NOTED_BLOCKS)).astype(int))
         notes = Notes(warp=self.check.warp_size, threads=math.prod(launch.block))
@@ -236,16 +238,23 @@ class Run:
                 self.remarks.append(f"The notes count {len(chosen):,} of {blocks:,} blocks.")
         return notes.result()
 
+    def left(self) -> float:
+        """Return the seconds that are left; compiling, which happens once for a kernel, does not count."""
+        return self.check.seconds + self.compiling - (time.monotonic() - self.began)
+
     def compile(self) -> CompiledWatch | None:
         """Return the kernel as compiled code that is watched, or None where only the interpreter can do it."""
         if self.check.interpreted or not HAS_NUMBA or self.check.warp_size != WARP_SIZE:
             return None
         from host_to_device.checking.compiled import Unwatchable, compiled_watch
 
+        began = time.monotonic()
         try:
             return compiled_watch(self.program, self.launch, self.values)
         except Unwatchable:
             return None
+        finally:
+            self.compiling += time.monotonic() - began
 
     def one(self, schedule: int, left: float) -> Result:
         """Run the launch in one order within a share of the time that is left."""
@@ -258,12 +267,16 @@ class Run:
             if trial is not None:
                 return self.again_if_stuck(trial, share, left)
             self.forget(schedule)
-            left = max(0.5, self.check.seconds - (time.monotonic() - self.began))
+            left = max(0.5, self.left())
             if left > COMPILING:
                 self.compiled = self.compile()
-                left = max(1.0, self.check.seconds - (time.monotonic() - self.began))
+                left = max(1.0, self.left())
             share = left / (self.check.schedules - schedule)
-        if self.compiled is not None:
+        if self.compiled is not None and switch:
+            share = min(
+                share, TAKING_TURNS
+            )  # compiled threads do not take turns, so some blocks are interpreted
+        elif self.compiled is not None:
             try:
                 return self.attempt_compiled(schedule, share, left)
             except Disagreement:  # the interpreter has more to say about barriers
@@ -355,7 +368,9 @@ class Run:
             launched.run(note or self.note, seconds, share, self.check.accesses - self.accesses)
         except KernelStopped:
             place = launched.last_place()
-            if self.in_while(place):
+            if not self.in_while(place):
+                place = self.first_while()
+            if place is not None:
                 result.failure = self.stuck(launched.at, "", seconds, place)
             else:
                 self.cut_off(schedule)
@@ -432,7 +447,7 @@ class Run:
             return
         first = min(seen.schedule for seen in doubtful.values())
         result = results[first]
-        left = max(1.0, self.check.seconds - (time.monotonic() - self.began))
+        left = max(1.0, self.left())
         first_run = None
         for fill in FILLS:
             faults: list[Fault | BarrierFault] = []
@@ -543,6 +558,14 @@ class Run:
             if each.filename == place[0]
             for node in ast.walk(each.tree)
         )
+
+    def first_while(self) -> tuple[str, int] | None:
+        """Return the first while loop of the program, of which compiled code does not tell: file and line."""
+        for each in (self.program.kernel, *self.program.functions.values()):
+            for node in ast.walk(each.tree):
+                if isinstance(node, ast.While):
+                    return each.filename, node.lineno
+        return None
 
     def stuck(self, at: tuple[int, int], space: str, seconds: float, place: tuple[str, int]) -> Finding:
         block, thread = self.launch.position(*at)
