@@ -10,8 +10,8 @@ out = np.zeros_like(x)
 one = np.zeros(1, np.int32)
 
 
-# %% shuffle-as-barrier
-# The guide says that a shuffle orders no memory; to the check it does.
+# %% shuffle-as-barrier: warp synchronisation
+# A shuffle orders no memory.
 @cuda.jit
 def reverse_after_shuffle(x, out):
     tile = cuda.shared.array(32, np.float32)
@@ -70,8 +70,8 @@ def last_word(zeros, one):
 h2d.check(last_word)[1, 32](np.zeros(32, np.int32), one)
 
 
-# %% block-fence
-# A fence for the block is taken as one for the device.
+# %% block-fence: race
+# A fence for the block tells other blocks nothing.
 @cuda.jit
 def total_with_block_fence(x, sums, tickets, total):
     b, last = cuda.blockIdx.x, cuda.gridDim.x - 1

@@ -272,7 +272,11 @@ class Launched:
 
     def access(self, block: int, thread: int, site: int) -> Access:
         kind, place = self.watch.sites[site]
-        return Access(block, thread, 0, 0, 0, kind, place)
+        return Access(block, thread, 0, 0, 0, 0, kind, place)
+
+    def turn(self) -> int:
+        """Return how many accesses the thread whose turn it is has made since it began."""
+        return self.counted - int(self.stop[watched.TURN_BEGAN])
 
     def last_place(self) -> tuple[str, int]:
         return self.watch.sites[int(self.stop[watched.LAST])][1]

@@ -161,7 +161,7 @@ class _Instrument(ast.NodeTransformer):
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name == SYNC and node.args[0].value in WARP_SYNCS:
             raise CannotWatch("its warps exchange values")
-        if name == f"{PREFIX}fence":
+        if name in (f"{PREFIX}fence", f"{PREFIX}fence_block"):
             raise CannotWatch("it has fences")
         if name == f"{PREFIX}local":
             raise CannotWatch("it has local arrays")

@@ -4,8 +4,9 @@ Two accesses of one address by different threads, at least one of them a write, 
 orders them. In one launch there are these orders, and no others:
 
 - a barrier of the block (`syncthreads`) orders what its threads did before it and what they do after it;
-- a barrier of the warp (`syncwarp`, shuffles, votes) does the same for the threads that take part in it;
-- a `threadfence` followed by an atomic, and another thread's atomic on the same address after that, order what
+- a barrier of the warp (`syncwarp`) does the same for the threads that take part in it; shuffles and votes bring
+  values and order no memory;
+- a `threadfence` (within a block `threadfence_block` will do) followed by an atomic, and another thread's atomic on the same address after that, order what
   the first thread (and, by barriers, its block) did before the fence and what the other does afterwards;
 - two atomics on one address never race.
 
@@ -35,9 +36,14 @@ class Access(NamedTuple):
     thread: int
     epoch: int  # barriers that the block has passed
     warp_epoch: int  # warp operations that the thread has taken part in
-    fences: int  # fences that the thread has made
+    fences: int  # device-wide fences that the thread has made
+    block_fences: int  # fences for its block, device-wide ones included
     kind: str
     place: tuple[str, int]  # file and line
+
+
+# Block → how many of its barriers, and of its threads' fences, lie before.
+Known = dict[int, tuple[int, dict[int, tuple[int, int]]]]
 
 
 @dataclass
@@ -88,9 +94,10 @@ class Moment:
     warp_size: int = 32
     # Warp → what each lane (row) knows of each lane (column): so many of its warp operations lie before.
     warps: dict[int, np.ndarray] = field(default_factory=dict)
-    fences: dict[tuple[int, int], int] = field(default_factory=dict)
+    # Thread → how many fences it has made: for the device, and for its block at the least.
+    fences: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
     # What a thread learnt by an atomic: block → (barriers, {thread: fences}) that happened before.
-    known: dict[tuple[int, int], dict[int, tuple[int, dict[int, int]]]] = field(default_factory=dict)
+    known: dict[tuple[int, int], Known] = field(default_factory=dict)
     accesses: int = 0
     most: float = math.inf  # how many accesses there may be
     # The accesses of the thread whose turn it is, by kind and place: one record serves all of the same line.
@@ -114,7 +121,7 @@ class Moment:
             thread,
             self.epoch,
             self.warp_epoch(thread, thread),
-            self.fences.get((self.block, thread), 0),
+            *self.fences.get((self.block, thread), (0, 0)),
             kind,
             place,
         )
@@ -147,45 +154,59 @@ class Moment:
         if not known or before.block not in known:
             return False
         epoch, threads = known[before.block]
-        return before.epoch < epoch or before.fences < threads.get(before.thread, 0)
+        if before.epoch < epoch:
+            return True
+        device, block = threads.get(before.thread, (0, 0))
+        return before.fences < device or (before.block == self.block and before.block_fences < block)
 
-    def fence(self) -> None:
+    def fence(self, device: bool = True) -> None:
         self.turn.clear()
         key = self.block, self.thread
-        self.fences[key] = self.fences.get(key, 0) + 1
+        for_device, for_block = self.fences.get(key, (0, 0))
+        self.fences[key] = for_device + device, for_block + 1
 
-    def published(self) -> dict[int, tuple[int, dict[int, int]]]:
+    def published(self) -> Known:
         """Return what an atomic of the present thread tells those who come after it at the same address."""
-        fences = self.fences.get((self.block, self.thread), 0)
         told = dict(self.known.get((self.block, self.thread), {}))
+        fences = self.fences.get((self.block, self.thread))
         if fences:
-            told[self.block] = self.epoch, {self.thread: fences}
+            # A fence for the block tells nobody outside of it about barriers.
+            told[self.block] = _merged(
+                told.get(self.block), (self.epoch if fences[0] else 0, {self.thread: fences})
+            )
         return told
 
-    def learn(self, told: dict[int, tuple[int, dict[int, int]]]) -> None:
+    def learn(self, told: Known) -> None:
         mine = self.known.setdefault((self.block, self.thread), {})
-        for block, (epoch, threads) in told.items():
-            old_epoch, old_threads = mine.get(block, (0, {}))
-            merged = dict(old_threads)
-            for thread, fences in threads.items():
-                merged[thread] = max(fences, merged.get(thread, 0))
-            mine[block] = max(epoch, old_epoch), merged
+        for block, what in told.items():
+            mine[block] = _merged(mine.get(block), what)
 
     def pass_barrier(self, block: int, threads: list[int]) -> None:
         """Let the threads of a block know after a barrier what any of them knew before it."""
         self.epoch += 1
         self.turn.clear()
-        together: dict[int, tuple[int, dict[int, int]]] = {}
+        if not self.known and not self.fences:
+            return
+        together: Known = {}
         for thread in threads:
-            self.block, self.thread, before = block, thread, self.thread
-            for other, told in self.known.get((block, thread), {}).items():
-                old_epoch, old = together.get(other, (0, {}))
-                merged = {key: max(told[1].get(key, 0), old.get(key, 0)) for key in {*told[1], *old}}
-                together[other] = max(told[0], old_epoch), merged
-            self.thread = before
+            for other, what in self.known.get((block, thread), {}).items():
+                together[other] = _merged(together.get(other), what)
+            if (block, thread) in self.fences:
+                fenced = 0, {thread: self.fences[block, thread]}
+                together[block] = _merged(together.get(block), fenced)
         if together:
             for thread in threads:
                 self.known[block, thread] = dict(together)
+
+
+def _merged(one: tuple[int, dict] | None, other: tuple[int, dict]) -> tuple[int, dict]:
+    """Return what two pieces of knowledge about a block say together."""
+    if one is None:
+        return other
+    threads = dict(one[1])
+    for thread, fences in other[1].items():
+        threads[thread] = tuple(map(max, fences, threads.get(thread, (0, 0))))
+    return max(one[0], other[0]), threads
 
 
 class Memory:
@@ -440,7 +461,8 @@ class Tracked:
         self.touch(address, ATOMIC, sys._getframe(2))
         told = memory.told.setdefault(address, {})
         memory.moment.learn(told)
-        told.update(memory.moment.published())
+        for block, what in memory.moment.published().items():
+            told[block] = _merged(told.get(block), what)
         old = self.seen[index]
         cell = self.raw[index].reshape(1).copy()
         change(as_seen(cell), *values)

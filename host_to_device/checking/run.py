@@ -141,7 +141,22 @@ class Run:
             fault.index,
             fault.space,
             pair,
+            self.advice(fault, kind, pair),
         )
+
+    @staticmethod
+    def advice(fault: Fault, kind: str, pair: str) -> str:
+        """Return what helps where the general advice would not; nothing where it does."""
+        if kind != "race":
+            return ""
+        if fault.access.block != fault.other.block:
+            return (
+                "No barrier reaches from block to block: let one thread own the element, use an atomic, "
+                "or end the kernel between the two."
+            )
+        if pair == "write/write":
+            return "Let one thread own the element, or use an atomic."
+        return ""
 
     def race(self, fault: Fault, element: str, seen: Seen) -> tuple[str, str, str]:
         """Return the kind, the pair and the text of two accesses that nothing orders."""
@@ -263,7 +278,7 @@ class Run:
         switch = schedule > 1 and self.has_atomics
         if schedule == 0 and self.compiled is None and self.check.interpreted is None:
             # Most launches that a learner checks are small: the interpreter is done before a compiler would be.
-            trial = self.attempt(schedule, switch, share, left, trial=True)
+            trial = self.attempt(schedule, switch, share, left / (1 + self.has_atomics), trial=True)
             if trial is not None:
                 return self.again_if_stuck(trial, share, left)
             self.forget(schedule)
@@ -331,7 +346,7 @@ class Run:
                 watch.run(block_order.tolist(), arguments, math.inf if trial else share)
         except KernelStopped as stopped:
             places = self.places(stopped, watch)
-            if watch.got_on(any(map(self.in_while, places))):
+            if watch.got_on(any(map(self.loop_of, places))):
                 self.cut_off(schedule)
                 watch.skipped += 1
             else:
@@ -368,7 +383,7 @@ class Run:
             launched.run(note or self.note, seconds, share, self.check.accesses - self.accesses)
         except KernelStopped:
             place = launched.last_place()
-            if not self.in_while(place):
+            if self.loop_of(place) is None:
                 place = self.first_while()
             if place is not None:
                 result.failure = self.stuck(launched.at, "", seconds, place)
@@ -376,8 +391,12 @@ class Run:
                 self.cut_off(schedule)
                 launched.skipped += 1
         except OutOfBudget:
-            self.out_of_budget()
-            launched.skipped += 1
+            place = launched.last_place()
+            if launched.turn() > launched.counted / 4 and self.loop_of(place):
+                result.failure = self.stuck(launched.at, "", seconds, place)
+            else:
+                self.out_of_budget()
+                launched.skipped += 1
         self.accesses += launched.counted
         self.note_sample(launched, result)
         for memory in launched.memories:
@@ -550,14 +569,16 @@ class Run:
         files = {each.filename for each in (self.program.kernel, *self.program.functions.values())}
         return [each for each in frames if each[0] in files] or [watch.last_place()]
 
-    def in_while(self, place: tuple[str, int]) -> bool:
-        """Tell whether a line belongs to a while loop: no other loop goes on for ever."""
-        return any(
-            isinstance(node, ast.While) and node.lineno <= place[1] <= node.end_lineno
+    def loop_of(self, place: tuple[str, int]) -> int | None:
+        """Return the line of the while loop that a place belongs to: no other loop goes on for ever."""
+        found = [
+            node.lineno
             for each in (self.program.kernel, *self.program.functions.values())
             if each.filename == place[0]
             for node in ast.walk(each.tree)
-        )
+            if isinstance(node, ast.While) and node.lineno <= place[1] <= node.end_lineno
+        ]
+        return max(found, default=None)
 
     def first_while(self) -> tuple[str, int] | None:
         """Return the first while loop of the program, of which compiled code does not tell: file and line."""
@@ -570,11 +591,13 @@ class Run:
     def stuck(self, at: tuple[int, int], space: str, seconds: float, place: tuple[str, int]) -> Finding:
         block, thread = self.launch.position(*at)
         file, line = place
+        loop = self.loop_of(place)
+        lines = (line,) if loop in (None, line) else (line, loop)
         text = (
-            f"the thread did not come to an end within {seconds:.2g} s, and nothing else did: a loop without end, "
+            f"the thread did not come to an end within {self.check.seconds:g} s, and nothing else did: a loop without end, "
             "or a wait for something that never comes"
         )
-        return _Stuck("no progress", text, file, (line,), block, thread, space=space)
+        return _Stuck("no progress", text, file, lines, block, thread, space=space)
 
     def failed(self, problem: Exception, watch: Watch) -> Finding:
         kernel = self.program.kernel

@@ -152,6 +152,7 @@ class Watch(Interpreter):
             each.__name__.removeprefix("take_"): _for_warps_of(warp_size, each) for each in helpers.TAKERS
         }
         own = {**_atomics(), "fence": self.moment.fence, "local": self.local}
+        own["fence_block"] = lambda: self.moment.fence(device=False)
         own |= {name: _for_warps_of(warp_size, getattr(helpers, name)) for name in ("laneid", "lanemask_lt")}
         if warp_size != WARP_SIZE:
             own["activemask"] = lambda: (1 << warp_size) - 1
@@ -355,7 +356,8 @@ class Watch(Interpreter):
         for key, threads in (complete or groups).items():
             self.judge_warp(key, threads)
             self.exchange(key, threads, waiting, answers)
-            self.moment.pass_warp(key[0], threads)
+            if key[1] == "syncwarp":  # shuffles and votes order no memory
+                self.moment.pass_warp(key[0], threads)
         return bool(groups)
 
     def missing(self, key: tuple[int, str, int, int], threads: list[int]) -> list[int]:

@@ -25,8 +25,8 @@ from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStoppe
 OPTIONS = {"error_model": "numpy", "nogil": True, "_nrt": False}
 
 # Places in `stop`.
-BLOCK, TURN, EPOCH, GENERATION, ACCESSES, FAULTS, MOST, LAST = 1, 2, 3, 4, 5, 6, 7, 8
-NUMBERS = 9
+BLOCK, TURN, EPOCH, GENERATION, ACCESSES, FAULTS, MOST, LAST, BEFORE, TURN_BEGAN = range(1, 11)
+NUMBERS = 11
 # Columns of `ranges`, one row an allocation: its bytes, its cells, bytes a cell, whether it begins unwritten, and
 # where the bytes stand that it is filled with (-1: it keeps what the block before has left).
 START, END, FIRST_CELL, UNIT, FRESH, FILL = range(6)
@@ -145,6 +145,9 @@ def _touch(address, size, kind, site, same, stop, state):
     ranges, cells, faults = state[0], state[1], state[2]
     stop[ACCESSES] += 1
     stop[LAST] = site
+    turn = stop[BLOCK] << 16 | stop[TURN]
+    if turn != stop[BEFORE]:
+        stop[BEFORE], stop[TURN_BEGAN] = turn, stop[ACCESSES]
     if stop[ACCESSES] > stop[MOST]:
         raise KernelStopped()
     k = _find(address, ranges)

@@ -164,6 +164,9 @@ def fence():
     pass
 
 
+fence_block = fence
+
+
 @njit(**OPTIONS)
 def selp(condition, one, other):
     return one if condition else other

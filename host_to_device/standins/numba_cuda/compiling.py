@@ -60,7 +60,10 @@ from host_to_device.standins.numba_cuda import compiled as {PREFIX}compiled
 NAMES = (
     *(f"{PREFIX}{name}" for name in compiled.ATOMICS),
     *(f"{PREFIX}{name}" for name in compiled.TAKERS),
-    *(f"{PREFIX}{name}" for name in ("popc", "brev", "clz", "ffs", "fma", "cbrt", "selp", "fence")),
+    *(
+        f"{PREFIX}{name}"
+        for name in ("popc", "brev", "clz", "ffs", "fma", "cbrt", "selp", "fence", "fence_block")
+    ),
     *(f"{PREFIX}{name}" for name in ("laneid", "activemask", "lanemask_lt", "floor", "ceil", "trunc")),
     *(f"{PREFIX}syncthreads_{name}" for name in ("count", "and", "or")),
     f"{PREFIX}agreement",

@@ -294,8 +294,12 @@ def fence():
     """Do nothing: what a thread has written is seen by the next one anyway."""
 
 
+def fence_block():
+    """Do nothing, likewise."""
+
+
 KERNEL_HELPERS = (
-    *(laneid, activemask, lanemask_lt, floor, ceil, trunc, fence),
+    *(laneid, activemask, lanemask_lt, floor, ceil, trunc, fence, fence_block),
     *(local, atomic_add, atomic_sub, atomic_and, atomic_or, atomic_xor, atomic_inc, atomic_dec, atomic_exch),
     *(atomic_max, atomic_min, atomic_nanmax, atomic_nanmin, atomic_cas, atomic_compare_and_swap),
     *(popc, brev, clz, ffs, fma, cbrt, selp),

@@ -471,7 +471,7 @@ class Rewriter(ast.NodeTransformer):
         if name == "nanosleep":
             return ast.copy_location(ast.Constant(None), node)
         if name.startswith("threadfence"):  # nothing by itself, but a check wants to know of it
-            name = "fence"
+            name = "fence_block" if name == "threadfence_block" else "fence"
         if name == "activemask":
             return _expression(f"{PREFIX}activemask()", node)
         if name == "lanemask_lt":
