@@ -53,6 +53,35 @@ def flags_by_atomics(values, seen):
 
 
 @cuda.jit
+def last_thread_adds_up(x, kept, ticket, total):
+    """the thread with the last ticket adds what all others have stored, its own block's threads included"""
+    i = cuda.grid(1)
+    kept[i] = 2 * x[i]
+    cuda.threadfence()
+    if cuda.atomic.add(ticket, 0, 1) == cuda.gridsize(1) - 1:
+        for j in range(x.size):
+            total[0] += kept[j]
+
+
+@cuda.jit
+def last_thread_of_a_block(x, sums):
+    """the same within each block, where a fence for the block is enough"""
+    kept = cuda.shared.array(32, int32)
+    ticket = cuda.shared.array(1, int32)
+    t = cuda.threadIdx.x
+    if t == 0:
+        ticket[0] = 0
+    cuda.syncthreads()
+    kept[t] = x[cuda.grid(1)]
+    cuda.threadfence_block()
+    if cuda.atomic.add(ticket, 0, 1) == cuda.blockDim.x - 1:
+        total = 0
+        for j in range(32):
+            total += kept[j]
+        sums[cuda.blockIdx.x] = total
+
+
+@cuda.jit
 def tickets_in_any_order(x, kept, count):
     """keep the negative elements, in any order"""
     i = cuda.grid(1)
@@ -366,5 +395,24 @@ CASES = [
         launches=on_vector(counter_read_by_atomic, ("x", "count", "done")),
         expected=lambda given: {"done": one(N)},
         kinds=("near", "race", "order", "atomic"),
+    ),
+    Case(
+        name="near: last thread of all adds up",
+        inputs=lambda rng: {
+            "x": whole(rng, 128, dtype=np.int32),
+            "kept": blank(128, np.int32),
+            "ticket": np.zeros(1, np.int32),
+            "total": np.zeros(1, np.int32),
+        },
+        launches=[Launch(last_thread_adds_up, 4, 32, ("x", "kept", "ticket", "total"))],
+        expected=lambda given: {"total": 2 * given["x"].sum(keepdims=True, dtype=np.int32)},
+        kinds=("near", "race", "atomic", "fence"),
+    ),
+    Case(
+        name="near: last thread of a block adds up",
+        inputs=lambda rng: {"x": whole(rng, 128, dtype=np.int32), "sums": blank(4, np.int32)},
+        launches=[Launch(last_thread_of_a_block, 4, 32, ("x", "sums"))],
+        expected=lambda given: {"sums": given["x"].reshape(4, 32).sum(axis=1, dtype=np.int32)},
+        kinds=("near", "race", "atomic", "fence", "shared", "barrier"),
     ),
 ]

@@ -261,6 +261,22 @@ def last_block_without_fence(x, partial, ticket, total):
 
 
 @cuda.jit
+def last_block_with_a_fence_for_itself(x, partial, ticket, total):
+    """the block that finishes last adds up what the others left"""
+    if cuda.threadIdx.x == 0:
+        first = cuda.blockIdx.x * BLOCK
+        mine = 0
+        for k in range(first, min(first + BLOCK, x.size)):
+            mine += x[k]
+        partial[cuda.blockIdx.x] = mine  # !finding
+        cuda.threadfence_block()
+        taken = cuda.atomic.add(ticket, 0, 1)
+        if taken == cuda.gridDim.x - 1:
+            for block in range(cuda.gridDim.x):
+                total[0] += partial[block]  # !finding
+
+
+@cuda.jit
 def last_block_without_barrier(x, partial, ticket, total):
     """the same; every thread leaves something, and the first takes the block's ticket"""
     last = cuda.shared.array(1, int32)
@@ -721,6 +737,15 @@ CASES = [
         "An atomic ticket also publishes what was stored before it.",
         inputs=with_tickets(4),
         launches=on_vector(last_block_without_fence, ("x", "partial", "ticket", "total")),
+        expected=expected_total,
+        pair=READ_WRITE,
+        often_right=True,
+    ),
+    race(
+        "last block with a fence for its own block",
+        "A fence is a fence.",
+        inputs=with_tickets(4),
+        launches=on_vector(last_block_with_a_fence_for_itself, ("x", "partial", "ticket", "total")),
         expected=expected_total,
         pair=READ_WRITE,
         often_right=True,

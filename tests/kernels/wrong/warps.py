@@ -201,6 +201,17 @@ def leader_by_ffs(x, out):
     out[i] = value
 
 
+@cuda.jit
+def reverse_around_a_shuffle(x, out):
+    """turn each warp around in shared memory, and find its first element by a shuffle"""
+    buffer = cuda.shared.array(WARP, int32)
+    lane = cuda.threadIdx.x
+    i = cuda.grid(1)
+    buffer[lane] = x[i]  # !finding
+    first = cuda.shfl_sync(FULL, x[i], 0)
+    out[i] = buffer[31 - lane] - first  # !finding
+
+
 N = 128
 warp_synchronisation = partial(wrong, finding=WARP_SYNCHRONISATION)
 
@@ -363,5 +374,16 @@ CASES = [
                 0,
             ).astype(np.int32)
         ),
+    ),
+    warp_synchronisation(
+        "shuffle taken for a barrier",
+        "A shuffle waits for all lanes, so what they stored before it is there.",
+        inputs=one_to_one,
+        launches=on_vector(reverse_around_a_shuffle, block=WARP),
+        expected=lambda given: flat(rows(given["x"])[:, ::-1] - rows(given["x"])[:, :1]),
+        space=SHARED,
+        pair=READ_WRITE,
+        often_right=True,
+        also=(RACE, UNINITIALISED_READ),
     ),
 ]
