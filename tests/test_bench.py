@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from host_to_device.bench import __main__, simt
+from host_to_device.bench import __main__, check, simt
 from host_to_device.standins import imports
 
 
@@ -41,6 +41,34 @@ def test_other_tables_are_printed(monkeypatch, capsys):
     assert re.search(r"^tiled matmul 16×16 +[\d.]+ .?s ± *\d+%$", out, re.M)
 
 
+def test_the_check_is_measured(monkeypatch, capsys):
+    monkeypatch.setattr(check, "RATIOS", [simt.Row("vector add", 64)])
+    monkeypatch.setattr(check, "STEPS", [("tiled matmul", 16)])
+    monkeypatch.setattr(check, "ADDRESSES", [("vector add", 64)])
+    monkeypatch.setattr(check, "FIRST", [("vector add", 64)])
+    assert __main__.main(["check", "--quick"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(
+        r"^vector add 64 +[\d.]+ .?s +[\d.]+ .?s ± *\d+% +[\d.]+ .?s ± *\d+% +[\d,]+× +[\d,]+×$", out, re.M
+    )
+    assert re.search(r"^tiled matmul 16×16 +[\d,]+ +768 +[\d.]+ MiB +[\d.]+ MiB$", out, re.M)
+
+
+def test_a_check_that_finds_something_is_not_timed(monkeypatch):
+    imports.redirect()
+    from host_to_device.bench import kernels
+
+    def too_small(size):
+        problem = kernels.vector_add(size)
+        a, *_, out = problem.arguments
+        problem.kernel, problem.arguments = kernels.block_sums, (a, out[:0])
+        return problem
+
+    monkeypatch.setitem(kernels.PROBLEMS, "wrong", too_small)
+    with pytest.raises(RuntimeError, match="wrong 64: check of block_sums: 1 error"):
+        check.checked(simt.Row("wrong", 64), 1, interpreted=True)
+
+
 @pytest.mark.parametrize("name", ["block reduction", "stencil", "tiled matmul", "histogram"])
 def test_problems_check_their_results(name):
     imports.redirect()
@@ -65,7 +93,7 @@ def test_unknown_benchmark_is_one_line():
         [sys.executable, "-m", "host_to_device.bench", "simd"], capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 2 and not done.stdout
-    assert done.stderr.splitlines() == ["no benchmark is called 'simd': there is simt"]
+    assert done.stderr.splitlines() == ["no benchmark is called 'simd': there is simt, check"]
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from host_to_device.standins import imports
 # Launches of one kernel that touch as many addresses in ever more steps, and ever more addresses.
 STEPS = [("tiled matmul", 32), ("tiled matmul", 64), ("tiled matmul", 128)]
 ADDRESSES = [("vector add", 10_000), ("vector add", 50_000), ("vector add", 250_000)]
+FIRST = [("vector add", 10_000), ("tiled matmul", 64), ("tiled matmul", 128)]
 SECONDS, ACCESSES = 600, 10**9
 
 
@@ -75,7 +76,7 @@ def speed_table(runs: Runs) -> Iterator[str]:
 def first_table(runs: Runs) -> Iterator[str]:
     yield "First check of a kernel in a new process, three schedules, as h2d.check chooses"
     lines = [("", "nothing cached", "cached on disk")]
-    for name, size in (("vector add", 10_000), ("tiled matmul", 64), ("tiled matmul", 128)):
+    for name, size in FIRST:
         cold, cached = in_child("first-check", runs.first, name, size)
         lines.append((Row(name, size).label, spread(cold), spread(cached)))
     yield from aligned(lines)

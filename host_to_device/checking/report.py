@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
@@ -118,14 +119,15 @@ class Report:
         parts = [f"<p>{escape(each)}</p>" for each in (self.summary(), *self.besides())]
         items = "".join(
             f"<li><p><strong>{escape(finding.kind)}</strong>: {escape(finding.text)}{escape(finding.place())}</p>"
-            f'<pre tabindex="0" style="overflow-x: auto">{escape(chr(10).join(finding.source()))}</pre><p>{escape(finding.advice)}</p></li>'
+            f'<pre tabindex="0" style="overflow-x: auto">{escape(textwrap.dedent(chr(10).join(finding.source())))}</pre><p>{escape(finding.advice)}</p></li>'
             for finding in self.findings
         )
         parts += [f"<ol>{items}</ol>"] if items else []
         if self.notes:
             parts.append("<p>Notes on performance, which are no errors:</p>")
             parts.append(f"<ul>{''.join(f'<li>{escape(each)}</li>' for each in self.notes_by_line())}</ul>")
-        return f'<div class="h2d-report" role="group" aria-label="Report of the check">{"".join(parts)}</div>'
+        bar = "border-left: 3px solid #8888; padding-left: 0.8em"
+        return f'<div class="h2d-report" role="group" aria-label="Report of the check" style="{bar}">{"".join(parts)}</div>'
 
 
 def _count(number: int, one: str, many: str = "") -> str:
