@@ -139,8 +139,8 @@ def test_signatures_that_do_not_fit_the_function(signature, words):
 
 
 def test_source_not_available(mode):
-    space = {}
-    exec("from numba import cuda\n@cuda.jit\ndef typed(x):\n    x[0] = 1\n", space)
+    space = {"cuda": cuda}
+    exec("@cuda.jit\ndef typed(x):\n    x[0] = 1\n", space)
     words = r"^the source of typed\(\) is not available.*notebook cell or in a file"
     refused(OSError, words, space["typed"][1, 1], ones())
 
