@@ -1,0 +1,59 @@
+"""Run programs with the CuPy that is there, one line a program."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterable
+from types import ModuleType
+
+from tests.parity.case import Program, difference
+from tests.parity.corpus import ALL
+
+
+def arguments(description: str, *flags: tuple[str, str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("names", nargs="*", help="names or kinds of programs; all if none is given")
+    for flag, meaning in flags:
+        parser.add_argument(flag, action="store_true", help=meaning)
+    return parser.parse_args()
+
+
+def chosen(names: Iterable[str]) -> list[Program]:
+    """Give the programs whose name or kind is asked for; all of them if none is.
+
+    Raises
+    ------
+    SystemExit
+        If there is no such program or kind: the message names it.
+    """
+    names = list(names)
+    kinds = {kind for program in ALL for kind in program.kinds}
+    known = {program.name for program in ALL} | kinds
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise SystemExit(f"no such program or kind: {', '.join(unknown)} (kinds: {', '.join(sorted(kinds))})")
+    return [
+        program for program in ALL if not names or program.name in names or set(program.kinds) & set(names)
+    ]
+
+
+def report(programs: list[Program], cp: ModuleType) -> list[Program]:
+    """Run the programs, print what came of each and a summary; return those with the right outcome."""
+    right, start = [], time.perf_counter()
+    for program in programs:
+        began = time.perf_counter()
+        wrong = difference(program, cp)
+        if wrong is None:
+            right.append(program)
+        words = f": {wrong}" if wrong else ""
+        print(
+            f"{'differs' if wrong else 'ok':8}{time.perf_counter() - began:7.2f} s  {program.name}{words}",
+            flush=True,
+        )
+    unseen = sum(program.seen_on_gpu is None for program in programs)
+    print(
+        f"{len(right)} of {len(programs)} as expected in {time.perf_counter() - start:.1f} s; "
+        f"{unseen} of them recorded from no run on a real GPU"
+    )
+    return right
