@@ -168,15 +168,15 @@ def stand_in_line(problem: str) -> str:
 def start() -> None:
     """Find what runs here, prepare it, and print one line that says what it is.
 
-    Call it in the first cell, before `numba.cuda` is imported. With a GPU it changes nothing. Without one, or
-    with `H2D_MACHINE=stand-in` in the environment, `numba.cuda` becomes the course's stand-in. Calling it
-    again is harmless, and `stop()` undoes it.
+    Call it in the first cell, before `numba.cuda` and `cupy` are imported. With a GPU it changes nothing. Without
+    one, or with `H2D_MACHINE=stand-in` in the environment, `numba.cuda`, `cupy` and `cupyx` become the course's
+    stand-ins. Calling it again is harmless, and `stop()` undoes it.
 
     Raises
     ------
     SetUpError
         If there is a GPU but not the packages that drive it (the message is the command that installs them),
-        if `H2D_MACHINE=gpu` and there is no GPU, or if the notebook imported `numba.cuda` before this.
+        if `H2D_MACHINE=gpu` and there is no GPU, or if the notebook imported `numba.cuda` or `cupy` before this.
     """
     global chosen
     choice = os.environ.get("H2D_MACHINE", "")
@@ -197,9 +197,10 @@ def start() -> None:
         raise SetUpError(machine.problem or "H2D_MACHINE is 'gpu', but this machine has no NVIDIA driver")
     too_early = standins.redirect()
     if too_early:
+        names = sorted({name for bound in too_early.values() for name in bound})
         raise SetUpError(
-            f"numba.cuda was imported before h2d.start(), and {', '.join(too_early)} would stay without a GPU: "
-            "restart the kernel and run this cell first"
+            f"{' and '.join(too_early)} {'was' if len(too_early) == 1 else 'were'} imported before h2d.start(), and "
+            f"{', '.join(names)} would stay without a GPU: restart the kernel and run this cell first"
         )
     chosen = "stand-in"
     print(stand_in_line(machine.problem))
@@ -224,7 +225,7 @@ def size(*, stand_in: int, gpu: int) -> int:
 
 
 def stop() -> None:
-    """Undo `start()`: from now on `import numba.cuda` finds what it would have found without it.
+    """Undo `start()`: from now on `import numba.cuda` and `import cupy` find what they would have found without it.
 
     Names that a notebook has already imported stay what they are. It is harmless where `start()` has not run
     or has found a GPU.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from host_to_device.checking import limits
+from host_to_device.checking.raw import RawRun, is_raw
 from host_to_device.checking.report import Finding, Report
 from host_to_device.checking.run import Run
 from host_to_device.standins.numba_cuda import rewriting
@@ -53,7 +54,8 @@ def check(
     Parameters
     ----------
     kernel
-        A kernel made by `cuda.jit`, the stand-in's or Numba's own.
+        A kernel made by `cuda.jit`, the stand-in's or Numba's own; or CuPy's `RawKernel`, of which less can be seen
+        (`checking.raw`).
     outputs
         Names of parameters whose every element the launch has to write.
     any_order
@@ -114,19 +116,18 @@ def check(
     )
 
 
-def _kernel(kernel: Any) -> CUDADispatcher:
+def _kernel(kernel: Any) -> Any:
     """Return the stand-in's form of a kernel, or say why there is none."""
     name = getattr(kernel, "__name__", type(kernel).__name__)
     if isinstance(kernel, CUDADispatcher):
         if kernel.device:
             raise TypeError(f"{name}() is a device function: check a kernel that calls it")
         return kernel
-    family = type(kernel).__module__.split(".")[0]
+    if is_raw(kernel):
+        return kernel
+    family = type(kernel).__module__.removeprefix("host_to_device.standins.").split(".")[0]
     if family == "cupy":
-        raise TypeError(
-            f"{type(kernel).__name__} holds CUDA C++, and h2d.check reads kernels written in Python: "
-            "use @cuda.jit, or NVIDIA's compute-sanitizer on a machine with a GPU"
-        )
+        raise TypeError(f"{type(kernel).__name__} is nothing that h2d.check can launch: give it a RawKernel")
     if hasattr(kernel, "py_func") and type(kernel).__module__.startswith("numba.cuda"):
         if getattr(kernel, "targetoptions", {}).get("device"):
             raise TypeError(f"{name}() is a device function: check a kernel that calls it")
@@ -175,6 +176,8 @@ class Check:
 
     def run(self, configuration: tuple, arguments: tuple) -> Report:
         began = time.monotonic()
+        if is_raw(self.kernel):
+            return RawRun(self, configuration, arguments, began).report()
         griddim, blockdim, *rest = configuration
         grid, block = (
             dimensions(size, name, None) for size, name in ((griddim, "griddim"), (blockdim, "blockdim"))

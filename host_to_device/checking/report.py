@@ -73,7 +73,7 @@ class Report:
     kernel: str
     findings: tuple[Finding, ...]
     threads: int
-    accesses: int
+    accesses: int | None  # None where they are not counted
     schedules: int
     seconds: float
     partial: tuple[str, ...] = ()  # why not everything was looked at
@@ -84,14 +84,9 @@ class Report:
         return not self.findings
 
     def summary(self) -> str:
-        seen = ", ".join(
-            (
-                _count(self.threads, "thread"),
-                _count(self.accesses, "access", "accesses"),
-                _count(self.schedules, "schedule"),
-                f"{self.seconds:.2f} s",
-            )
-        )
+        counts = [_count(self.threads, "thread")]
+        counts += [] if self.accesses is None else [_count(self.accesses, "access", "accesses")]
+        seen = ", ".join([*counts, _count(self.schedules, "schedule"), f"{self.seconds:.2f} s"])
         verdict = _count(len(self.findings), "error") if self.findings else "nothing wrong found"
         return f"check of {self.kernel}: {verdict} ({seen})"
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from host_to_device.checking.comparing import dependence, differences, orders
 from host_to_device.checking.memory import ATOMIC, FILLS, NONSENSE, WRITE, Fault, OutOfBudget
 from host_to_device.checking.notes import Note, Notes, line_events
 from host_to_device.checking.report import Finding, Report
@@ -422,15 +423,7 @@ class Run:
             self.partial.append(f"{watch.ran:,} of {blocks:,} blocks, the first, the last and some between")
 
     def orders(self, schedule: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the orders of threads and of blocks: those of `stand_in(seed=schedule - 1)` from the third on."""
-        threads, blocks = math.prod(self.launch.block), math.prod(self.launch.grid)
-        order, block_order = np.arange(threads), np.arange(blocks)
-        if schedule == 1:
-            return order[::-1], block_order[::-1]
-        if schedule > 1:
-            generator = np.random.default_rng(schedule - 1)
-            return generator.permutation(threads), generator.permutation(blocks)
-        return order, block_order
+        return orders(schedule, math.prod(self.launch.block), math.prod(self.launch.grid))
 
     def arguments(self, watch: Watch) -> tuple[dict[str, np.ndarray], tuple]:
         """Return fresh copies of the arrays, and the arguments as the watched kernel gets them.
@@ -523,7 +516,7 @@ class Run:
                     continue
                 if name in self.check.any_order:
                     first, array = np.sort(first, axis=None), np.sort(array, axis=None)
-                differ, rounded = _differences(first, array)
+                differ, rounded = differences(first, array)
                 if differ.any():
                     where = tuple(int(each) for each in np.argwhere(differ)[0])
                     found.append(self.depends(name, where, first[where], array[where], result))
@@ -534,14 +527,7 @@ class Run:
         return found
 
     def depends(self, name: str, where: tuple[int, ...], first: Any, other: Any, result: Result) -> Finding:
-        schedule = result.schedule
-        how = "run backwards" if schedule == 1 else f"are shuffled by seed {schedule - 1}"
-        if result.switch:
-            how += " and take turns after each atomic"
-        element = f"{name}[{', '.join(map(str, where))}]" if where else name
-        text = f"{element} is {first} when blocks and threads run as they count, and {other} when they {how}"
-        if schedule > 1 and not result.switch:
-            text += f" (h2d.stand_in(seed={schedule - 1}) launches in this order)"
+        text = dependence(name, where, first, other, result.schedule, result.switch)
         return self.of_the_kernel("order dependence", text, array=name, index=where, space="global")
 
     def rounding(self, name: str, rounded: float) -> None:
@@ -687,21 +673,3 @@ def _within_tuples(value: Any, watch: Watch, name: str) -> Any:
     if isinstance(value, np.ndarray):
         return watch.watch({name: value.copy()})[name]
     return as_seen(value)
-
-
-def _differences(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return where two results differ by more than rounding, and how far rounding takes them apart.
-
-    Floats may differ by what a sum of a few thousand terms loses: 2e-5 of the largest value in float32, 1e-13 in
-    float64.
-    """
-    if first.dtype.kind not in "fc":
-        return first != second, 0.0
-    eps = np.finfo(first.dtype).eps
-    with np.errstate(invalid="ignore", over="ignore"):
-        scale = float(np.abs(first[np.isfinite(first)]).max(initial=0))
-        apart = np.abs(first - second)
-        same = (first == second) | (np.isnan(first) & np.isnan(second))
-        differ = ~same & ~(apart <= 200 * eps * scale)
-        rounded = float(np.where(same | differ, 0, apart).max(initial=0)) / scale if scale else 0.0
-    return differ, rounded

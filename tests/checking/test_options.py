@@ -276,7 +276,10 @@ def test_a_kernel_that_raises_is_a_finding_with_its_line():
         (helper, "helper() is a device function: check a kernel that calls it"),
         (copy[1, 1], "check takes the kernel by itself: check(copy)[grid, block](…)"),
         (3, "check takes a kernel made by @cuda.jit, and got 3"),
-        (type("RawKernel", (), {"__module__": "cupy._core.raw"})(), "RawKernel holds CUDA C++"),
+        (
+            type("ElementwiseKernel", (), {"__module__": "cupy._core._kernel"})(),
+            "ElementwiseKernel is nothing that h2d.check can launch: give it a RawKernel",
+        ),
     ],
 )
 def test_what_is_no_kernel_is_refused(kernel, words):

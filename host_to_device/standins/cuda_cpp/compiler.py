@@ -1,0 +1,414 @@
+"""The machine's own C++ compiler, and the folder where what it made is kept.
+
+g++ or clang++, else the compiler in the `ziglang` package. Every access to memory that it compiles is preceded by a
+call that checks it (`-fsanitize=kernel-address` with calls of our own in place of a sanitizer's library): nothing
+else has to be installed, and each fault comes with the line of the access.
+
+What NVRTC, the compiler behind `cupy.RawKernel`, takes and refuses otherwise is in `DIFFERENCES`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from .errors import CompileError
+from .sources import FILE, TAIL
+
+INCLUDE = Path(__file__).parent / "include"
+TIMEOUT = 60  # seconds for one run of the compiler
+
+DIFFERENCES = (
+    # (what, with NVRTC, here)
+    ("writing to a __constant__ variable in a kernel", "refused", "accepted"),
+    ("calling a function without __device__ from a kernel", "refused", "accepted"),
+    ("__shared__ variables with initial values", "refused", "accepted"),
+    ("exceptions and typeid", "refused", "refused, in other words"),
+    ("variable-length arrays", "refused", "accepted"),
+    ("__int128 without --device-int128", "refused", "accepted"),
+    ("inline PTX", "accepted", "refused"),
+    ("launching kernels from kernels", "accepted with -rdc", "refused"),
+    ("textures, surfaces, wmma, cooperative groups, cuda::std, CUB", "accepted with their headers", "refused"),
+    ("kernels of one name with different parameters", "accepted", "refused"),
+)
+
+COMMON = (
+    "-O2",
+    "-fPIC",
+    "-w",
+    "-fvisibility=hidden",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-fno-threadsafe-statics",
+    "-fno-strict-aliasing",  # CUDA's sources look at floats as ints and at four floats as a float4
+    "-fwrapv",
+    "-fno-math-errno",
+    "-fno-stack-protector",
+    "-ffp-contract=off",
+    "-gdwarf-4",
+)
+CHECKED, SEEDED = "-fsanitize=kernel-address", "-fsanitize=thread"  # in seeded runs, reads and writes apart
+GCC = (
+    "-g1",
+    "-fno-gnu-unique",
+    "-fno-diagnostics-show-caret",
+    "--param=asan-stack=0",
+    "--param=asan-globals=1",
+    "--param=asan-instrumentation-with-call-threshold=0",
+)
+CLANG = (
+    "-gline-tables-only",
+    "-fno-caret-diagnostics",
+    "-fno-sanitize=undefined",  # zig's own default
+    "-UNDEBUG",  # and another
+    "-mllvm",
+    "-asan-stack=0",
+    "-mllvm",
+    "-asan-globals=1",
+    "-mllvm",
+    "-asan-instrumentation-with-call-threshold=0",
+)
+RUNTIME = ("-O2", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti", "-std=c++17", "-w", "-c")
+
+# Options of NVRTC that change nothing here; with a value behind them or without.
+IGNORED = re.compile(
+    r"--?(gpu-architecture|arch|fmad|maxrregcount|device-debug|G|generate-line-info|lineinfo|use_fast_math|ftz|"
+    r"prec-sqrt|prec-div|extra-device-vectorization|default-device|device-as-default-execution-space|dc|rdc|"
+    r"relocatable-device-code|device-c|dw|device-w|w|disable-warnings|restrict|builtin-move-forward|"
+    r"builtin-initializer-list|no-source-include|dopt|modify-stack-limit|extensible-whole-program|ewp|"
+    r"display-error-number|err-no|no-display-error-number|no-err-no|diag-suppress|diag-error|diag-warn|"
+    r"minimal|jitify|device-int128|split-compile|time|optimization-info|opt-info|version-ident)(=.*)?"
+)
+
+
+class Compiler:
+    """A C++ compiler.
+
+    Attributes
+    ----------
+    command
+        What starts it.
+    name
+        What it is called in messages.
+    identity
+        Changes when the compiler does.
+    """
+
+    def __init__(self, command: list[str], name: str, file: str) -> None:
+        self.command, self.name = command, name
+        about = os.stat(file)
+        self.identity = f"{' '.join(command)} {os.path.realpath(file)} {about.st_size} {about.st_mtime_ns}"
+
+    @functools.cached_property
+    def is_clang(self) -> bool:
+        """Whether it takes clang's options; on macOS, what is called g++ is clang."""
+        if self.name == "ziglang":
+            return True
+        said = subprocess.run([*self.command, "--version"], capture_output=True, text=True, timeout=10, check=False)
+        return "clang" in said.stdout
+
+    def run(self, arguments: Iterable[str], text: str = "") -> subprocess.CompletedProcess:
+        """Run it without a shell, in English, with a limit of time."""
+        environment = {**os.environ, "LC_ALL": "C"}
+        try:
+            return subprocess.run(
+                [*self.command, *arguments],
+                input=text,
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                timeout=TIMEOUT,
+                env=environment,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise CompileError(f"{self.name} did not finish within {TIMEOUT} s") from None
+        except OSError as problem:
+            raise CompileError(f"{self.name} does not start: {problem.strerror}") from None
+
+
+@functools.cache
+def find() -> Compiler:
+    """Return the compiler that kernels are compiled with: g++, clang++, or that of the package `ziglang`.
+
+    Raises
+    ------
+    CompileError
+        If there is none, or if this system cannot run kernels.
+    """
+    if os.name != "posix" or sys.platform == "emscripten":
+        raise CompileError("CUDA C++ kernels run on Linux and macOS only; array code works here, too")
+    for name in ("g++", "clang++"):
+        if path := shutil.which(name):
+            return Compiler([path], name, path)
+    found = importlib.util.find_spec("ziglang")
+    if found is not None and found.origin:
+        return Compiler([sys.executable, "-m", "ziglang", "c++"], "ziglang", found.origin)
+    raise CompileError("CUDA C++ kernels need a C++ compiler: install g++ or clang++, or `pip install ziglang`")
+
+
+# ---------------------------------------------------------------- the folder of what has been compiled
+
+
+def default_folder() -> Path:
+    """Return the folder where compiled kernels are kept: `host-to-device/cuda` in the user's cache."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(base) / "host-to-device" / "cuda"
+
+
+class Cache:
+    """Compiled files by key, each with what is known of it.
+
+    A file is written under another name and then moved to its own, which says what is in it; the note that leads to
+    it comes last. So two processes may work on one folder, and whatever is damaged is made anew.
+
+    Parameters
+    ----------
+    folder
+        Where; it is created, for this user alone. Where that is impossible, a temporary folder serves this process.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.temporary: tempfile.TemporaryDirectory | None = None
+        self.lock = threading.RLock()
+        with contextlib.suppress(OSError):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with contextlib.suppress(OSError):
+            about = folder.stat()
+            if about.st_uid != os.getuid() or about.st_mode & 0o022:
+                self.fall_back()  # somebody else could put code here
+        if not os.access(folder, os.W_OK | os.X_OK) and not os.access(folder, os.R_OK | os.X_OK):
+            self.fall_back()
+
+    def fall_back(self) -> None:
+        """Go on in a folder that lives as long as this process."""
+        if self.temporary is None:
+            try:
+                self.temporary = tempfile.TemporaryDirectory(prefix="host-to-device-")
+            except OSError as problem:
+                raise CompileError(
+                    f"no place for a compiled kernel, neither in {self.folder} nor in a temporary folder: "
+                    f"{problem.strerror}"
+                ) from None
+            self.folder = Path(self.temporary.name)
+
+    def get(self, key: str) -> tuple[Path, dict] | None:
+        """Return a file and its note, or None where there is none or it is damaged."""
+        try:
+            note = json.loads((self.folder / f"{key}.json").read_bytes())
+            path = self.folder / note["file"]
+            if path.parent != self.folder or hashlib.sha256(path.read_bytes()).hexdigest() != note["sha256"]:
+                return None
+            about = note["about"]
+            if hashlib.sha256(json.dumps(about).encode()).hexdigest() != note["about_sha256"]:
+                return None
+            return path, about
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def put(self, key: str, suffix: str, make: Callable[[Path], dict]) -> tuple[Path, dict]:
+        """Let `make` write a file and say what is to be known of it; keep both."""
+        with self.lock:
+            try:
+                return self.write(key, suffix, make)
+            except OSError:
+                if self.temporary is not None:
+                    raise
+                self.fall_back()  # read-only, or full
+            try:
+                return self.write(key, suffix, make)
+            except OSError as problem:
+                raise CompileError(f"no place for a compiled kernel: {problem.strerror or problem}") from None
+
+    def write(self, key: str, suffix: str, make: Callable[[Path], dict]) -> tuple[Path, dict]:
+        handle, name = tempfile.mkstemp(dir=self.folder, prefix="new-", suffix=suffix)
+        os.close(handle)
+        try:
+            about = make(Path(name))
+            digest = hashlib.sha256(Path(name).read_bytes()).hexdigest()
+            path = self.folder / f"{key}-{digest[:16]}{suffix}"
+            os.replace(name, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(name)
+            raise
+        note = {
+            "file": path.name,
+            "sha256": digest,
+            "about": about,
+            "about_sha256": hashlib.sha256(json.dumps(about).encode()).hexdigest(),
+        }
+        handle, name = tempfile.mkstemp(dir=self.folder, prefix="new-", suffix=".json")
+        try:
+            with os.fdopen(handle, "w") as file:
+                json.dump(note, file)
+            os.replace(name, self.folder / f"{key}.json")
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(name)
+            raise
+        return path, about
+
+
+_caches: dict[Path, Cache] = {}
+
+
+def cache() -> Cache:
+    """Return the cache in the default folder."""
+    folder = default_folder()
+    if folder not in _caches:
+        _caches[folder] = Cache(folder)
+    return _caches[folder]
+
+
+# ---------------------------------------------------------------- compiling
+
+
+@functools.cache
+def _own_sources() -> str:
+    """Return what compiled code depends on beside the source: a digest of the headers and of the options."""
+    digest = hashlib.sha256(repr((COMMON, GCC, CLANG, RUNTIME, CHECKED, SEEDED)).encode())
+    for path in sorted(INCLUDE.iterdir()):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def key_of(*parts: object) -> str:
+    """Return what a compiled file is known by: a hash of all that it depends on."""
+    text = json.dumps([_own_sources(), find().identity, sys.platform, os.uname().machine, *parts])
+    return hashlib.sha256(text.encode()).hexdigest()[:40]
+
+
+def translate(options: Iterable[str]) -> list[str]:
+    """Return NVRTC's options as the C++ compiler has them.
+
+    Raises
+    ------
+    CompileError
+        For an option that NVRTC does not have.
+    """
+    options, result, standard, i = [str(option) for option in options], [], "17", 0
+    while i < len(options):
+        option = options[i]
+        long = re.fullmatch(r"--(define-macro|undefine-macro|include-path|pre-include)(?:=(.*))?", option)
+        short = re.fullmatch(r"-([DUI])\s*(.*)", option, re.DOTALL)
+        if long or short or option in ("-include",):
+            if long:
+                letter = {"d": "-D", "u": "-U", "i": "-I", "p": "-include"}[long.group(1)[0]]
+                value = long.group(2)
+            else:
+                letter, value = (f"-{short.group(1)}", short.group(2)) if short else ("-include", "")
+            if not value:
+                i += 1
+                if i == len(options):
+                    raise CompileError(f"nvrtc: error: option {option} needs a value")
+                value = options[i]
+            result += ["-include", value] if letter == "-include" else [letter + value]
+        elif match := re.fullmatch(r"--?std=(?:c|gnu)\+\+(\d\d)", option):
+            standard = max(match.group(1), "17")
+        elif option in ("-arch", "--gpu-architecture", "-maxrregcount", "--maxrregcount"):
+            i += 1
+        elif not IGNORED.fullmatch(option):
+            raise CompileError(f"nvrtc: error: unrecognized option {option} found")
+        i += 1
+    return [f"-std=c++{standard}", *result]
+
+
+def expand(source: str, options: Iterable[str]) -> str | None:
+    """Return the source as the preprocessor leaves it, with CUDA's words in place, or None where it fails."""
+    arguments = [*options, "-E", "-P", "-nostdinc", "-nostdinc++", f"-I{INCLUDE}", "-D__CUDACC__=1"]
+    arguments += ["-D__CUDA_ARCH__=750", "-D__CUDACC_RTC__=1", "-DH2D_EXPAND", "-x", "c++", "-"]
+    done = find().run(arguments, source)
+    return done.stdout if done.returncode == 0 else None
+
+
+def runtime() -> Path:
+    """Return the compiled runtime, the part that is the same for all kernels."""
+    key = key_of("runtime")
+    found = cache().get(key)
+    if found:
+        return found[0]
+
+    def make(path: Path) -> dict:
+        done = find().run([*RUNTIME, f"-I{INCLUDE}", str(INCLUDE / "runtime.cpp"), "-o", str(path)])
+        if done.returncode:
+            _full_disk(done.stderr)
+            raise CompileError(f"{find().name} cannot compile the stand-in's runtime", done.stderr)
+        return {}
+
+    return cache().put(key, ".o", make)[0]
+
+
+def build(text: str, options: list[str], target: Path, seeded: bool = False) -> None:
+    """Compile the text of a module to a shared library, for seeded runs or for all others.
+
+    Raises
+    ------
+    CompileError
+        If the source has errors: in one line the first of them, in `log` all.
+    """
+    compiler = find()
+    sanitizer = [SEEDED] if seeded else [CHECKED]
+    if seeded and not compiler.is_clang:
+        sanitizer.append("--param=tsan-instrument-func-entry-exit=0")
+    arguments = [*COMMON, *(CLANG if compiler.is_clang else GCC), *sanitizer, *options]
+    arguments += ["-nostdinc", "-nostdinc++", f"-I{INCLUDE}", "-include", "h2d_cuda.h", "-x", "c++", "-"]
+    linking = ["-shared", *([] if compiler.name == "ziglang" else ["-nodefaultlibs", "-lm", "-lc"])]
+    if seeded and compiler.is_clang:  # in one step it would link a sanitizer's library, too
+        with tempfile.TemporaryDirectory(prefix="host-to-device-") as folder:
+            part = str(Path(folder, "kernel.o"))
+            _check(compiler.run([*arguments, "-c", "-o", part], text), text)
+            _check(compiler.run([part, str(runtime()), "-o", str(target), *linking]), text)
+    else:
+        done = compiler.run([*arguments, "-x", "none", str(runtime()), "-o", str(target), *linking], text)
+        _check(done, text)
+
+
+def _check(done: subprocess.CompletedProcess, text: str) -> None:
+    if done.returncode:
+        _full_disk(done.stderr)
+        raise CompileError(*explain(done.stderr, text))
+
+
+def _full_disk(log: str) -> None:
+    if re.search(r"[Nn]o space left on device|[Dd]isk quota exceeded|[Rr]ead-only file system", log):
+        raise OSError(28, "no space left on the device")
+
+
+def explain(log: str, text: str) -> tuple[str, str]:
+    """Return the first error in one line, and the log without the lines that say nothing about the source."""
+    log = "\n".join(line for line in log.splitlines() if not line.startswith(("cc1plus:", "compilation terminated")))
+    asked = re.search(rf"^{re.escape(TAIL)}:(\d+):\d+: (?:fatal )?error: (.*)$", log, re.MULTILINE)
+    first = re.search(rf"^{re.escape(FILE)}:(\d+)(?::\d+)?: (?:fatal )?error: (.*)$", log, re.MULTILINE)
+    if first is None and asked is not None:
+        lines = text.split(f'"{TAIL}"\n', 1)[-1].splitlines()
+        line = lines[int(asked.group(1)) - 1] if int(asked.group(1)) <= len(lines) else ""
+        name = re.match(r'(?:H2D_KERNEL\(|\{)"(.*?)"', line)
+        return f"{name.group(1) if name else 'a name expression'}: {asked.group(2)}", log
+    if first is None:
+        if "PTX" in log or re.search(r"Assembler messages|<inline asm>", log):
+            return "inline PTX cannot run here: asm() is for a GPU's own instructions", log
+        error = re.search(r"(?:error|undefined reference).*", log)
+        return error.group(0) if error else (log.strip().splitlines() or ["the compiler failed"])[-1], log
+    line, words = int(first.group(1)), first.group(2)
+    if missing := re.match(r"'?([^':]+)'?(?::| file) (?:No such file|not found)", words):
+        header = missing.group(1)
+        words = (
+            f"there is no header {header} here"
+            if header.startswith(("cuda", "cub/", "thrust/", "cupy/", "mma", "cooperative", "nv/", "cu"))
+            else f"cannot open source file {header}: NVRTC, too, has no headers of C++ or the system"
+        )
+    return f"line {line}: {words}", log

@@ -1,0 +1,2 @@
+// What it declares for kernels is there from the start.
+#pragma once

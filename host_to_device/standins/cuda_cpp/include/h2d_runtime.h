@@ -1,0 +1,61 @@
+// What kernels and the runtime that runs them agree on. Kernels include nothing else of the system, so that the
+// names a learner may use are those that NVRTC leaves free.
+#pragma once
+
+#ifndef H2D_WARP
+#define H2D_WARP 32
+#endif
+#define H2D_HIDDEN __attribute__((visibility("hidden")))
+// Functions that check by themselves, with the line of whoever calls them.
+#ifdef __clang__
+#define H2D_UNCHECKED __attribute__((disable_sanitizer_instrumentation))
+#else
+#define H2D_UNCHECKED __attribute__((no_sanitize("kernel-address"), no_sanitize("thread")))
+#endif
+
+typedef decltype(sizeof(0)) size_t;
+struct uint3 { unsigned x, y, z; };
+struct dim3 {
+    unsigned x, y, z;
+    constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
+    constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
+    constexpr operator uint3() const { return uint3{x, y, z}; }
+};
+
+namespace h2d {
+
+struct Parameter { const char *type; unsigned size; bool pointer; };
+struct Kernel { const char *name; void (*run)(void **); const Parameter *parameters; int count; };
+struct Global { const char *name; void *address; size_t size; bool constant; };
+struct Shared { int first, last; const char *names; };  // a declaration: its lines, " name name "
+
+// Filled by the text that is put behind the learner's.
+extern "C" H2D_HIDDEN const Kernel h2d_kernels[];
+extern "C" H2D_HIDDEN const Global h2d_globals[];
+extern "C" H2D_HIDDEN const Shared h2d_shared[];
+extern "C" H2D_HIDDEN const int h2d_kernel_count, h2d_global_count, h2d_shared_count, h2d_warp;
+
+enum Operation { SYNC_BLOCK, COUNT_BLOCK, AND_BLOCK, OR_BLOCK,  // wait for the block
+                 SYNC_WARP, SHUFFLE, BALLOT, MATCH_ANY, MATCH_ALL, ACTIVE, REDUCE_ADD,
+                 REDUCE_MIN_SIGNED, REDUCE_MAX_SIGNED, REDUCE_MIN, REDUCE_MAX, REDUCE_AND, REDUCE_OR, REDUCE_XOR };
+typedef unsigned long long Bits;
+
+// Waits until those that belong together have come, and returns what the operation makes of their values; source is
+// the lane that a shuffle reads from.
+H2D_HIDDEN Bits meet(Operation operation, Bits mask, Bits value, int source, int line);
+// Checks an access of so many bytes, and tells whether other processes may use this memory at the same time.
+H2D_HIDDEN bool touch(const volatile void *address, size_t size, bool write, int line);
+H2D_HIDDEN void relax();  // lets others run from time to time: called where a thread may wait for another
+[[noreturn]] H2D_HIDDEN void fail(const char *kind, const char *text, int line);
+H2D_HIDDEN int print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+H2D_HIDDEN void *take(size_t size);
+H2D_HIDDEN void give(void *memory);
+H2D_HIDDEN long long ticks();
+H2D_HIDDEN unsigned lane();
+
+// One process runs one block at a time, and one thread of it: plain variables do.
+extern "C" H2D_HIDDEN bool h2d_busy;
+extern "C" H2D_HIDDEN uint3 h2d_thread, h2d_block;
+extern "C" H2D_HIDDEN dim3 h2d_block_dim, h2d_grid_dim;
+
+}  // namespace h2d

@@ -1,0 +1,476 @@
+"""Modules of compiled kernels: what they hold, and how a kernel is launched."""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+import sys
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import arena, compiler, lines, sources, worker
+from .errors import ArgumentError, CompileError, KernelFault, KernelStopped, LaunchError
+
+MOST_THREADS = 1024
+MOST_BLOCK = (1024, 1024, 64)
+MOST_GRID = (2**31 - 1, 65535, 65535)
+MOST_SHARED = 48 << 10  # bytes for a block, static and dynamic together
+WARP_SIZES = (32, 64)
+
+REQUEST = struct.Struct("<4Q6Q3Q3Qd")
+FAULT = struct.Struct("<6Q3Q3Q160s")
+KINDS = {
+    1: "out of bounds",
+    2: "stopped",
+    3: "barrier divergence",
+    4: "warp divergence",
+    5: "division by zero",
+    6: "stack overflow",
+    7: "crash",
+    8: "fault",
+}
+
+
+class Parameter(NamedTuple):
+    """A parameter of a kernel: its C++ type, whether it is a pointer, and its bytes."""
+
+    type: str
+    pointer: bool
+    size: int
+
+
+class Function:
+    """A kernel, ready to be launched.
+
+    Attributes
+    ----------
+    name
+        What it was asked for by.
+    c_linkage
+        Whether it is declared `extern "C"`: only then does CUDA know it by its plain name.
+    parameters
+        Its parameters, in order.
+    parameter_names
+        What the source calls them; empty where that is not known.
+    shared_size_bytes
+        Static shared memory that one block takes, in bytes.
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        number: int,
+        name: str,
+        parameters: tuple[Parameter, ...],
+        declared: sources.Kernel | None,
+        shared: int,
+    ) -> None:
+        self.module, self.number, self.name, self.parameters = module, number, name, parameters
+        self.c_linkage = declared is not None and declared.c_linkage
+        names = declared.parameters if declared else ()
+        self.parameter_names = names if len(names) == len(parameters) else ("",) * len(parameters)
+        self.shared_size_bytes = shared
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name} of the stand-in>"
+
+    def __call__(
+        self,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        args: Iterable[Any],
+        *,
+        shared_mem: int = 0,
+        seed: int | None = None,
+        seconds: float = 60.0,
+    ) -> None:
+        """Run the kernel, and come back when it has ended.
+
+        Parameters
+        ----------
+        grid, block
+            Blocks in the grid and threads in a block along x, y and z.
+        args
+            One for each parameter: NumPy arrays in memory from `arena.allocate`, of which the kernel gets the
+            address of the first element, and NumPy scalars (`numpy.void` for a struct), of which it gets the bytes.
+        shared_mem
+            Dynamic shared memory, in bytes.
+        seed
+            Runs blocks and threads in an order that it decides, and lets threads take turns at random accesses to
+            memory; None for the order of their numbers.
+        seconds
+            Time limit.
+
+        Raises
+        ------
+        LaunchError
+            If grid, block or shared memory exceed a device's limits.
+        ArgumentError
+            If there are too many or too few arguments, or one has not the size or kind of its parameter.
+        KernelFault
+            If the kernel does what it must not do.
+        KernelStopped
+            If it has not ended in time.
+        """
+        grid, block = _size("grid", grid, MOST_GRID), _size("block", block, MOST_BLOCK)
+        threads = math.prod(block)
+        if threads > MOST_THREADS:
+            raise LaunchError(f"a block of {threads} threads: a device takes at most {MOST_THREADS}")
+        if shared_mem < 0 or self.shared_size_bytes + shared_mem > MOST_SHARED:
+            raise LaunchError(
+                f"{self.shared_size_bytes + shared_mem} bytes of shared memory for a block: "
+                f"a device gives {MOST_SHARED} at most"
+            )
+        if not seconds > 0:
+            raise LaunchError(f"a time limit of {seconds} s")
+        values, offsets, arrays = self._pack(args)
+        module, blocks = self.module, math.prod(grid)
+        with worker.lock:
+            shared = arena.arena()
+            if isinstance(shared, arena.PrivateArena):
+                raise CompileError("kernels need memory that two processes share, which this system does not give")
+            with shared.lock:
+                shared.settle()
+            control = module.control
+            control[:] = 0
+            alone = seed is not None or blocks == 1 or module.changes or threads * blocks < worker.SMALL
+            count = 1 if alone else min(worker.cores(), blocks)
+            request = REQUEST.pack(
+                shared.base,
+                shared.size,
+                shared.table,
+                control.ctypes.data,
+                self.number,
+                shared_mem,
+                (seed or 0) & (2**64 - 1),
+                seed is not None,
+                count == 1,
+                max(1, blocks // (count * 16)),
+                *grid,
+                *block,
+                float(min(seconds, 1e9)),
+            )
+            path = module.path if seed is None else module.seeded_path()
+            message = ("run", str(path), request, values, offsets, module.variables)
+            try:
+                answers = worker.ask([message] * count, seconds + worker.GRACE)
+            except worker.Died as death:
+                raise self._died(death, seconds) from None
+        failed = None
+        for answer in answers:
+            if not answer[0]:
+                raise KernelFault(f"{self.name}: {answer[1]}", "crash")
+            _, status, fault, output = answer
+            if output:
+                sys.stdout.write(output.decode("utf-8", "replace"))
+            if status and failed is None:
+                failed = fault
+        if failed is not None:
+            raise self._fault(failed, path, arrays, seconds)
+
+    def _pack(self, args: Iterable[Any]) -> tuple[bytes, tuple[int, ...], list]:
+        """Return the arguments' bytes, where each starts, and the arrays among them by parameter."""
+        args = tuple(args)
+        if len(args) != len(self.parameters):
+            raise ArgumentError(
+                f"{self.name} takes {len(self.parameters)} arguments ({self._signature()}), and {len(args)} were given"
+            )
+        data, offsets, arrays = bytearray(), [], []
+        for number, (value, parameter) in enumerate(zip(args, self.parameters, strict=True)):
+            if isinstance(value, np.ndarray):
+                if not parameter.pointer:
+                    raise ArgumentError(f"{self._which(number)} takes a value, and an array was given")
+                if value.size and not arena.owns(value):
+                    raise ArgumentError(f"{self._which(number)} takes device memory, and a host array was given")
+                arrays.append((number, value))
+                bits = struct.pack("<Q", value.__array_interface__["data"][0] if value.size else 0)
+            else:
+                bits = value.tobytes() if isinstance(value, np.generic) else bytes(value)
+            if len(bits) != parameter.size:
+                kind = value.dtype if isinstance(value, np.generic) else type(value).__name__
+                raise ArgumentError(
+                    f"{self._which(number)} takes {parameter.size} bytes, and {kind} has {len(bits)}"
+                )
+            data += b"\0" * (-len(data) % 16)
+            offsets.append(len(data))
+            data += bits
+        return bytes(data), tuple(offsets), arrays
+
+    def _signature(self) -> str:
+        return ", ".join(
+            f"{parameter.type} {name}".strip()
+            for parameter, name in zip(self.parameters, self.parameter_names, strict=True)
+        )
+
+    def _which(self, number: int) -> str:
+        parameter, name = self.parameters[number], self.parameter_names[number]
+        return f"parameter {number + 1} of {self.name}, {f'{parameter.type} {name}'.strip()},"
+
+    def _died(self, death: worker.Died, seconds: float) -> KernelFault:
+        if death.late:
+            return KernelStopped(
+                f"{self.name} was stopped after {seconds:g} s: a loop that never ends, or too little time",
+                "stopped",
+            )
+        how = f" (signal {-death.code})" if death.code and death.code < 0 else ""
+        return KernelFault(f"{self.name} brought its process down{how}; the next launch has a new one", "crash")
+
+    def _fault(self, data: bytes, path: Path, arrays: list, seconds: float) -> KernelFault:
+        kind, line, pc, address, size, write, *rest, text = FAULT.unpack(data[: FAULT.size])
+        block, thread, text = tuple(rest[:3]), tuple(rest[3:]), text.split(b"\0", 1)[0].decode("utf-8", "replace")
+        line = line or (lines.line_of(str(path), pc, sources.FILE) if pc else 0)
+        name, words = KINDS[kind], text
+        if name == "out of bounds":
+            words = self._bounds(address, size, bool(write), text, arrays)
+        elif name == "stopped":
+            words = f"stopped after {seconds:g} s: a loop that never ends, or too little time"
+        elif name == "barrier divergence":
+            words = f"barrier divergence: {text}"
+        elif name == "warp divergence":
+            words = f"warp divergence: {text}"
+        elif name == "division by zero":
+            words = "division by zero of whole numbers, which on a GPU gives a wrong number without a word"
+        elif name == "stack overflow":
+            words = "stack overflow: too deep a recursion, or too large local arrays"
+        elif name == "crash":
+            words = text or f"crash at address {address:#x}"
+        else:
+            name, _, rest_of_text = text.partition("\t")
+            words = f"{name}: {rest_of_text}" if rest_of_text else name
+        where = f", line {line}" if line else ""
+        message = f"{self.name}{where}: {words}; block {block}, thread {thread}"
+        kind_of_error = KernelStopped if kind == 2 else KernelFault
+        return kind_of_error(message, name, line, block, thread)
+
+    def _bounds(self, address: int, size: int, write: bool, text: str, arrays: list) -> str:
+        """Say what was read or written, as an element of an array or a variable where it is near one."""
+        does = "write" if write else "read"
+        if text:
+            name, space, nbytes, offset = text.split("\t")
+            what = {"0": f"variable {name}", "1": f"shared array {name}", "2": "dynamic shared memory"}[space]
+            return (
+                f"out of bounds: {does} of {size} bytes at byte {offset} of {what}, which has {nbytes} bytes"
+            )
+        if address < 65536:
+            return f"out of bounds: {does} through a null pointer"
+        near = []
+        for number, array in arrays:
+            start = array.__array_interface__["data"][0]
+            end = start + array.nbytes
+            near.append((start - address if address < start else max(0, address - end + 1), number, start, array))
+        near.sort(key=lambda each: each[:2])
+        if near and near[0][0] < 1 << 30:
+            _, number, start, array = near[0]
+            each = array.itemsize if array.itemsize > 1 else size
+            name = self.parameter_names[number] or f"argument {number + 1}"
+            index = (address - start) // each
+            return f"out of bounds: {does} of {name}[{index}], which has {array.nbytes // each} elements"
+        return f"out of bounds: {does} of {size} bytes at {address:#x}, which is in no array on the device"
+
+
+def _size(name: str, given: tuple[int, int, int], most: tuple[int, int, int]) -> tuple[int, int, int]:
+    given = tuple(int(each) for each in given)
+    if len(given) != 3:
+        raise LaunchError(f"{name}={given}: three numbers are needed")
+    for axis, number, limit in zip("xyz", given, most, strict=True):
+        if not 1 <= number <= limit:
+            raise LaunchError(f"{name}={given}: along {axis} a device takes 1 to {limit}")
+    return given
+
+
+class Module:
+    """What one source was compiled to.
+
+    Attributes
+    ----------
+    names
+        The names of its kernels: those that are no templates, and the name expressions that were asked for.
+    path
+        The compiled file.
+    warp_size
+        Threads in a warp.
+    """
+
+    def __init__(self, given: Source) -> None:
+        self.given, self.warp_size = given, given.warp_size
+        self._seeded: Path | None = None
+        self.path, about, declared = _load(given, seeded=False)
+        self.control = arena.allocate(16).view(np.uint64)
+        self.functions: dict[str, Function] = {}
+        by_name = {kernel.name: kernel for kernel in declared.kernels}
+        for number, (name, parameters) in enumerate(about["kernels"]):
+            plain = re.sub(r"<.*", "", name, flags=re.DOTALL).strip()
+            kernel = by_name.get(plain) or by_name.get(plain.removeprefix("::"))
+            inside = kernel is not None and kernel.first
+            shared = sum(
+                nbytes for _, line, nbytes in about["shared"] if inside and kernel.first <= line <= kernel.last
+            )
+            self.functions[name] = Function(
+                self, number, name, tuple(Parameter(*each) for each in parameters), kernel, shared
+            )
+        self.names = tuple(self.functions)
+        self._globals: dict[str, np.ndarray] = {}
+        self.variables: tuple = ()
+        self.changes = any(not constant for _, _, constant, _ in about["globals"])
+        for number, (name, nbytes, constant, initial) in enumerate(about["globals"]):
+            memory = arena.allocate(nbytes)
+            memory[:] = 0 if initial is None else np.frombuffer(bytes.fromhex(initial), np.uint8)
+            self._globals[name] = memory
+            self.variables += ((number, memory.ctypes.data, nbytes, constant),)
+
+    def seeded_path(self) -> Path:
+        """Return the file for seeded runs, which is compiled when the first of them asks for it."""
+        if self._seeded is None:
+            self._seeded = _load(self.given, seeded=True)[0]
+        return self._seeded
+
+    def __repr__(self) -> str:
+        return f"<module of the stand-in: {', '.join(self.names)}>"
+
+    def function(self, name: str) -> Function:
+        """Return a kernel by its name, or by the name expression that was asked for.
+
+        Raises
+        ------
+        LookupError
+            If there is none.
+        """
+        if name in self.functions:
+            return self.functions[name]
+        raise LookupError(f"there is no kernel {name!r} in this source, only {', '.join(self.names) or 'none at all'}")
+
+    def get_global(self, name: str) -> np.ndarray:
+        """Return the bytes of a `__constant__` or `__device__` variable: one-dimensional, uint8, no copy.
+
+        Raises
+        ------
+        LookupError
+            If there is none of this name.
+        """
+        name = name.strip().removeprefix("&").strip()
+        if name in self._globals:
+            return self._globals[name]
+        known = ", ".join(self._globals) or "none at all"
+        raise LookupError(f"there is no __constant__ or __device__ variable {name!r} in this source, only {known}")
+
+
+def _describe(path: Path) -> dict:
+    """Ask a compiled module what it holds."""
+    try:
+        ((ok, text, *_),) = worker.ask([("describe", str(path))], 30)
+    except worker.Died:
+        raise CompileError("the compiled kernel cannot be loaded: its process ended") from None
+    if not ok:
+        raise CompileError(f"the compiled kernel cannot be loaded: {text}")
+    about: dict[str, list] = {"kernels": [], "globals": [], "shared": []}
+    for line in text.decode("utf-8", "replace").splitlines():
+        kind, *rest = line.split("\t")
+        if kind == "kernel":
+            about["kernels"].append([rest[0], []])
+        elif kind == "parameter":
+            size, pointer, kind_text = rest
+            found = re.search(r"T = (.*?)[;\]]", kind_text)
+            words = re.sub(r"\s*([*&])", r" \1", found.group(1) if found else kind_text)
+            about["kernels"][-1][1].append([re.sub(r"\* (?=\*)", "*", words), pointer == "1", int(size)])
+        elif kind == "global":
+            name, nbytes, constant, initial = rest
+            about["globals"].append([name, int(nbytes), constant == "1", initial or None])
+        else:
+            name, number, nbytes = rest
+            about["shared"].append([name, int(number), int(nbytes)])
+    return about
+
+
+class Source(NamedTuple):
+    """All that a compiled module depends on."""
+
+    text: str
+    wanted: tuple[str, ...]
+    options: tuple[str, ...]
+    warp_size: int
+
+    @property
+    def includes_files(self) -> bool:
+        """Whether files of the learner's belong to it, which may change while the text stays the same."""
+        return any(option.startswith(("-I", "-include")) for option in self.options)
+
+
+_made: dict[str, tuple[Path, dict, sources.Declared]] = {}
+_making = threading.Lock()
+
+
+def compile(
+    source: str,
+    *,
+    name_expressions: Iterable[str] = (),
+    options: Iterable[str] = (),
+    warp_size: int = 32,
+) -> Module:
+    """Compile CUDA C++, or take what an earlier call has compiled.
+
+    Parameters
+    ----------
+    source
+        The source, as NVRTC gets it.
+    name_expressions
+        Kernels of templates that are wanted, such as `"add<float>"`.
+    options
+        NVRTC's options. Those that name a GPU or tune for one change nothing.
+    warp_size
+        Threads in a warp: 32 as on NVIDIA's GPUs, or 64 as on some of AMD's.
+
+    Raises
+    ------
+    CompileError
+        If the source has errors, an option is unknown, or there is no compiler.
+    """
+    if warp_size not in WARP_SIZES:
+        raise CompileError(f"a warp has 32 or 64 threads, not {warp_size}")
+    wanted = tuple(dict.fromkeys(str(each).strip() for each in name_expressions))
+    return Module(Source(source, wanted, tuple(compiler.translate(options)), warp_size))
+
+
+def _load(given: Source, seeded: bool) -> tuple[Path, dict, sources.Declared]:
+    key = compiler.key_of("seeded" if seeded else "module", *given)
+    with _making:
+        if given.includes_files or key not in _made or not _made[key][0].exists():
+            _made[key] = _make(key, given, seeded)
+        return _made[key]
+
+
+def _make(key: str, given: Source, seeded: bool) -> tuple[Path, dict, sources.Declared]:
+    masked, declared = sources.mask(given.text), sources.declarations(given.text)
+    found = None if given.includes_files else compiler.cache().get(key)
+    if found is None:
+
+        def make(path: Path) -> dict:
+            seen = declared
+            if sources.needs_expansion(masked):
+                expanded = compiler.expand(given.text, given.options)
+                seen = declared if expanded is None else sources.declarations(expanded)
+            plain = [kernel.name for kernel in seen.kernels if not kernel.template]
+            asked = [each for each in given.wanted if each.removeprefix("&") not in seen.variables]
+            names = tuple(dict.fromkeys((*plain, *asked)))
+            end = sources.tail(names, seen.variables, sources.shared_arrays(masked))
+            text = f'#line 1 "{sources.FILE}"\n{sources.as_cpp(given.text)}\n#line 1 "{sources.TAIL}"\n{end}\n'
+            compiler.build(text, [*given.options, f"-DH2D_WARP={given.warp_size}"], path, seeded)
+            about = _describe(path)
+            about["c_linkage"] = [kernel.name for kernel in seen.kernels if kernel.c_linkage]
+            about["parameters"] = {kernel.name: kernel.parameters for kernel in seen.kernels}
+            return about
+
+        found = compiler.cache().put(key, ".so", make)
+    path, about = found
+    known = {kernel.name for kernel in declared.kernels}
+    for name, parameters in about["parameters"].items():
+        if name not in known:
+            declared.kernels.append(sources.Kernel(name, name in about["c_linkage"], False, tuple(parameters)))
+    for name, _, nbytes in about["shared"]:
+        if nbytes > MOST_SHARED:
+            raise CompileError(f"shared array {name} has {nbytes} bytes: a block gets {MOST_SHARED} at most")
+    return path, about, declared

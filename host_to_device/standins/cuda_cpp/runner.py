@@ -1,0 +1,116 @@
+"""What runs in the process for kernels: loads modules and runs what it is told. Started by worker.py by its path.
+
+Messages are marshalled tuples behind their length (eight bytes), in on standard input, out on standard output.
+"""
+
+import contextlib
+import ctypes
+import marshal
+import mmap
+import os
+import signal
+import struct
+import sys
+
+MEMORY = 1 << 30  # bytes that kernels may take beside the arena
+
+
+class Runner:
+    """The modules and mappings of this process."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self.modules: dict[str, ctypes.CDLL] = {}
+        self.libc = ctypes.CDLL(None, use_errno=True)
+        self.libc.mmap.restype = ctypes.c_void_p
+        self.libc.mmap.argtypes = (
+            ctypes.c_void_p,
+            ctypes.c_size_t,
+            ctypes.c_int,
+            ctypes.c_int,
+            ctypes.c_int,
+            ctypes.c_int64,
+        )
+
+    def map(self, segments: tuple) -> None:
+        """Map parts of the arena where the other process has them."""
+        for address, offset, nbytes in segments:
+            got = self.libc.mmap(
+                address, nbytes, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED, self.fd, offset
+            )
+            if got != address:
+                raise OSError(ctypes.get_errno(), "cannot map device memory")
+
+    def module(self, path: str) -> ctypes.CDLL:
+        """Return a loaded module."""
+        if path not in self.modules:
+            module = ctypes.CDLL(path, mode=os.RTLD_NOW | os.RTLD_LOCAL)
+            module.h2d_describe.restype = ctypes.c_void_p
+            module.h2d_address.restype = ctypes.c_void_p
+            module.h2d_output.restype = ctypes.c_void_p
+            self.modules[path] = module
+        return self.modules[path]
+
+    def describe(self, path: str) -> tuple:
+        """Return what a module says of itself."""
+        return (ctypes.string_at(self.module(path).h2d_describe()),)
+
+    def run(
+        self, segments: tuple, path: str, request: bytes, values: bytes, offsets: tuple, variables: tuple
+    ) -> tuple:
+        """Run a kernel; return how it ended, what went wrong and what it printed."""
+        self.map(segments)
+        module = self.module(path)
+        # A kernel may change its parameters' copies only, but each thread reads them anew: so they lie here.
+        memory = ctypes.create_string_buffer(len(values) + 32)
+        start = ctypes.addressof(memory) + -ctypes.addressof(memory) % 16
+        ctypes.memmove(start, values, len(values))
+        pointers = (ctypes.c_void_p * (len(offsets) + 1))(*(start + offset for offset in offsets))
+        found = ctypes.create_string_buffer(512)
+        for number, address, nbytes, _ in variables:
+            ctypes.memmove(module.h2d_address(number), address, nbytes)
+        status = module.h2d_run(request, pointers, found)
+        for number, address, nbytes, constant in variables:
+            if not constant:
+                ctypes.memmove(address, module.h2d_address(number), nbytes)
+        size = ctypes.c_size_t()
+        text = module.h2d_output(ctypes.byref(size))
+        return status, found.raw, ctypes.string_at(text, size.value)
+
+
+def limit() -> None:
+    """Limit memory, end with the parent, and leave Ctrl-C to it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        import resource
+    except ImportError:
+        return
+    for what, most in (("RLIMIT_DATA", MEMORY), ("RLIMIT_CORE", 0)):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            number = getattr(resource, what)
+            _, hard = resource.getrlimit(number)
+            resource.setrlimit(number, (most if hard < 0 else min(most, hard), hard))
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
+
+
+def main() -> None:
+    """Answer until there is nobody left to answer."""
+    incoming, outgoing = sys.stdin.buffer, os.dup(1)
+    os.dup2(2, 1)
+    limit()
+    runner = Runner(int(sys.argv[1]))
+    while len(head := incoming.read(8)) == 8:
+        name, *arguments = marshal.loads(incoming.read(*struct.unpack("<Q", head)))
+        try:
+            answer = (True, *getattr(runner, name)(*arguments))
+        except Exception as problem:
+            answer = (False, f"{type(problem).__name__}: {problem}")
+        data = marshal.dumps(answer)
+        data = struct.pack("<Q", len(data)) + data
+        while data:
+            data = data[os.write(outgoing, data) :]
+
+
+if __name__ == "__main__":
+    main()

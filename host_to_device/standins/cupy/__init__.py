@@ -1,0 +1,151 @@
+"""A stand-in for CuPy: its array module over NumPy, its kernels on the CPU, its names, errors and refusals.
+
+What a lesson imports as `import cupy as cp` where there is no GPU. Arrays are a type of their own in memory of their
+own; they become NumPy arrays when they are asked to, by `cp.asnumpy(x)` or `x.get()`. What CuPy has and the stand-in
+has not is refused in one line.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from host_to_device.standins.cupy import (
+    calculation,
+    creation,
+    cuda,
+    exchange,
+    files,
+    manipulation,
+    products,
+    searching,
+    signals,
+)
+from host_to_device.standins.cupy.arrays import ndarray as ndarray
+from host_to_device.standins.cupy.base import Base as _Base
+from host_to_device.standins.cupy.cuda import memory as _memory
+from host_to_device.standins.cupy.cuda import pinned_memory as _pinned_memory
+from host_to_device.standins.cupy.names import VERSION as _VERSION
+from host_to_device.standins.cupy.names import raise_missing as _raise_missing
+from host_to_device.standins.cupy.ufuncs import ALL as _UFUNCS
+from host_to_device.standins.cupy.ufuncs import ufunc as ufunc
+
+__version__ = f"{_VERSION}+host-to-device.stand-in"
+
+# What CuPy takes over from NumPy as it is.
+_OF_NUMPY = """
+bool_ broadcast_shapes byte cdouble complex128 complex64 complexfloating csingle double dtype e euler_gamma finfo
+float16 float32 float64 floating generic get_printoptions half iinfo index_exp inexact inf int16 int32 int64 int8 int_
+intc integer intp issubdtype iterable longlong mintypecode nan ndindex newaxis number pi printoptions promote_types s_
+set_printoptions short signedinteger single typename ubyte uint uint16 uint32 uint64 uint8 uintc uintp ulonglong
+unsignedinteger ushort
+"""
+for _name in _OF_NUMPY.split():
+    globals()[_name] = getattr(np, _name)
+for _name in ("bool", "long", "ulong", "isdtype"):  # of NumPy 2
+    if hasattr(np, _name):
+        globals()[_name] = getattr(np, _name)
+bool = np.bool_
+float_, complex_, cfloat, singlecomplex = np.float64, np.complex128, np.complex128, np.complex64
+Inf = Infinity = PINF = infty = np.inf
+NAN = NaN = np.nan
+NINF, PZERO, NZERO = -np.inf, 0.0, -0.0
+exceptions = np.exceptions
+AxisError, ComplexWarning, RankWarning, TooHardError, VisibleDeprecationWarning, ModuleDeprecationWarning = (
+    getattr(np.exceptions, _name, getattr(np, _name, None))
+    for _name in (
+        "AxisError",
+        "ComplexWarning",
+        "RankWarning",
+        "TooHardError",
+        "VisibleDeprecationWarning",
+        "ModuleDeprecationWarning",
+    )
+)
+
+for _part in (creation, manipulation, calculation, searching, products, signals, files):
+    for _name, _value in vars(_part).items():
+        # Its functions, under all their names, and the objects made of its classes.
+        if not _name.startswith("_") and _part.__name__ in (
+            getattr(_value, "__module__", None),
+            type(_value).__module__,
+        ):
+            globals()[_name] = _value
+globals().update(_UFUNCS)
+from_dlpack, fromDlpack, flatiter = exchange.from_dlpack, exchange.fromDlpack, exchange.flatiter
+
+_KERNELS = ("ElementwiseKernel", "ReductionKernel", "RawKernel", "RawModule")
+_MODULES = ("random", "fft", "linalg", "cuda", "testing")
+
+
+def is_available() -> bool:
+    """Return True: kernels can run, on the CPU."""
+    return True
+
+
+def get_array_module(*args: Any) -> ModuleType:
+    """Return this module if one of the arguments is an array of the device, otherwise NumPy."""
+    return sys.modules[__name__] if _any_of_device(args) else np
+
+
+def _any_of_device(values: tuple) -> bool:
+    return next((True for value in values if isinstance(value, _Base)), False)
+
+
+def get_default_memory_pool() -> cuda.MemoryPool:
+    """Return the pool that arrays get their memory from unless `cuda.set_allocator` says otherwise."""
+    return _memory.default_pool
+
+
+def get_default_pinned_memory_pool() -> cuda.PinnedMemoryPool:
+    """Return the pool of pinned memory."""
+    return _pinned_memory.default_pool
+
+
+def show_config(*, _full: bool = False) -> None:
+    """Print what runs in place of CuPy."""
+    from host_to_device.standins.cupy import cupyx
+
+    sys.stdout.write(str(cupyx.get_runtime_info(full=_full)))
+    sys.stdout.flush()
+
+
+def memoize(for_each_device: bool = False) -> Any:
+    """Return a decorator that lets a function keep its results; arguments must be hashable."""
+    import functools
+
+    def decorate(function: Any) -> Any:
+        kept = functools.lru_cache(maxsize=None)(function)
+        _memoized.append(kept)
+        return functools.wraps(function)(lambda *args, **kwargs: kept(*args, **kwargs))
+
+    return decorate
+
+
+_memoized: list[Any] = []
+
+
+def clear_memo() -> None:
+    """Let memoized functions forget their results."""
+    for function in _memoized:
+        function.cache_clear()
+
+
+def __getattr__(name: str) -> Any:
+    here = "host_to_device.standins.cupy"
+    if name in _MODULES:
+        return importlib.import_module(f"{here}.{name}")
+    if name in _KERNELS:
+        return getattr(importlib.import_module(f"{here}.kernels"), name)
+    if name == "fuse":
+        return importlib.import_module(f"{here}.fusion").fuse
+    _raise_missing("", name)
+
+
+def __dir__() -> list[str]:
+    own = {name for name, value in globals().items() if not isinstance(value, ModuleType)}
+    return sorted(own - {"annotations", "Any", "ModuleType"} | {*_KERNELS, *_MODULES, "exceptions", "fuse"})

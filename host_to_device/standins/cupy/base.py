@@ -1,0 +1,203 @@
+"""What all parts of the array module share: the memory under an array, and the way in and out of it.
+
+Inside, an array's elements are a NumPy array (`_array`) in device memory. Functions take it out, let NumPy compute,
+and wrap the result, which is moved to device memory if it does not lie there already.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .cuda.memory import memory_of, new_array
+
+# Types of numbers that CuPy's functions take beside arrays.
+DTYPE_CHARACTERS = "?bhilqBHILQefdFD"
+NUMBERS = frozenset(
+    (int, float, bool, complex, *(np.dtype(character).type for character in DTYPE_CHARACTERS))
+)
+
+
+class Base:
+    """An array's memory: `_array` is the NumPy array, `base` the array that this one is a view of, or None."""
+
+    __slots__ = ("__weakref__", "_array", "base")
+    _final: type[Base]  # the class of arrays that learners see
+
+
+def unsupported(value: Any) -> TypeError:
+    """Return CuPy's refusal of an argument that is neither array nor number."""
+    return TypeError(f"Unsupported type {type(value)}")
+
+
+def check_dtype(dtype: Any) -> np.dtype:
+    """Return NumPy's dtype.
+
+    Raises
+    ------
+    ValueError
+        If device memory cannot hold it: text, Python objects, dates, big-endian numbers.
+    """
+    dtype = np.dtype(dtype)
+    if dtype.char in DTYPE_CHARACTERS and dtype.isnative:
+        return dtype
+    if not dtype.isnative and dtype.char in DTYPE_CHARACTERS:
+        raise ValueError(f"Unsupported dtype {dtype} with big-endian byte-order")
+    if dtype.names is not None and not dtype.hasobject:
+        return dtype
+    raise ValueError(f"Unsupported dtype {dtype}")
+
+
+def adopt(array: np.ndarray, base: Any = None) -> Any:
+    """Return an array over a NumPy array that lies in device memory, or is empty."""
+    result = Base._final.__new__(Base._final)
+    result._array, result.base = array, base
+    return result
+
+
+def view_of(array: np.ndarray, source: Any) -> Any:
+    """Return a view of an array's memory."""
+    result = Base._final.__new__(Base._final)
+    result._array = array
+    result.base = source if source.base is None else source.base
+    return result
+
+
+def upload(array: np.ndarray, order: str = "C") -> np.ndarray:
+    """Return a copy of a NumPy array or number in device memory."""
+    array = np.asanyarray(array)
+    target = new_array(array.shape, check_dtype(array.dtype), order)
+    target[...] = array
+    return target
+
+
+def wrap(result: Any, taken: dict[int, Any] | None = None) -> Any:
+    """Return NumPy's result as an array on the device; tuples and lists item by item.
+
+    Parameters
+    ----------
+    result
+        Array, number, or a tuple or list of them; anything else is given back as it is.
+    taken
+        Arrays that went into the function, by the `id` of their memory: one of them may come back, or a view.
+    """
+    if isinstance(result, np.ndarray):
+        if taken and id(result) in taken:
+            return taken[id(result)]
+        if result.size == 0:
+            return adopt(result)
+        if memory_of(result) is not None:
+            owner = next(
+                (array for array in (taken or {}).values() if np.may_share_memory(array._array, result)), None
+            )
+            return adopt(result) if owner is None else view_of(result, owner)
+        return adopt(upload(result))
+    if isinstance(result, np.generic):
+        return adopt(upload(result))
+    if isinstance(result, tuple):
+        return tuple(wrap(item, taken) for item in result)
+    if isinstance(result, list):
+        return [wrap(item, taken) for item in result]
+    return result
+
+
+def unwrap(value: Any, taken: dict[int, Any]) -> Any:
+    """Return an argument with NumPy arrays in place of the stand-in's, which `taken` remembers.
+
+    Raises
+    ------
+    TypeError
+        If it is a NumPy array: those must be copied to the device first.
+    """
+    if isinstance(value, Base):
+        taken[id(value._array)] = value
+        return value._array
+    if isinstance(value, np.ndarray):
+        raise unsupported(value)
+    if type(value) in (tuple, list) and any(
+        isinstance(item, Base | np.ndarray | tuple | list) for item in value
+    ):
+        return type(value)(unwrap(item, taken) for item in value)
+    if not isinstance(value, np.generic) and hasattr(value, "__cuda_array_interface__"):
+        from .exchange import from_interface
+
+        return unwrap(from_interface(value), taken)
+    return value
+
+
+def on_device(function: Callable) -> Callable:
+    """Let a function's body, written with NumPy, work on arrays of the device.
+
+    Its arguments are unwrapped and its result wrapped. At least one array has to be among the arguments; otherwise
+    the first is refused with CuPy's "Unsupported type".
+    """
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        taken: dict[int, Any] = {}
+        arguments = [unwrap(value, taken) for value in args]
+        named = {name: unwrap(value, taken) for name, value in kwargs.items()}
+        if not taken:
+            check_arguments(function, args, kwargs)
+        with np.errstate(all="ignore"):
+            return wrap(function(*arguments, **named), taken)
+
+    return call
+
+
+def check_arguments(function: Callable, args: tuple, kwargs: dict[str, Any]) -> None:
+    """Refuse arguments without an array, or that do not fit the function's signature."""
+    import inspect
+
+    bound = inspect.signature(function).bind(*args, **kwargs)
+    raise unsupported(next(iter(bound.arguments.values()), None))
+
+
+def made_on_device(function: Callable) -> Callable:
+    """Let a function's body, written with NumPy, make an array on the device; arrays are unwrapped if there are any."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        taken: dict[int, Any] = {}
+        arguments = [unwrap(value, taken) for value in args]
+        named = {name: unwrap(value, taken) for name, value in kwargs.items()}
+        with np.errstate(all="ignore"):
+            return wrap(function(*arguments, **named), taken)
+
+    return call
+
+
+def shapes_differ(*shapes: tuple[int, ...]) -> ValueError:
+    """Return CuPy's refusal of shapes that do not fit together."""
+    listed = " ".join(str(shape) for shape in shapes)
+    return ValueError(f"operands could not be broadcast together with shapes {listed}")
+
+
+def cast(array: np.ndarray, target: np.ndarray) -> None:
+    """Copy elements into an array of any dtype, converted as a GPU converts them.
+
+    A float that an integer cannot hold becomes the nearest integer that it can, where NumPy gives what this
+    machine's CPU happens to do (CuPy, "Differences between CuPy and NumPy", and NVIDIA, "PTX ISA", `cvt`).
+    """
+    with np.errstate(all="ignore"):
+        if array.dtype.kind == "f" and target.dtype.kind in "iu" and target.dtype.itemsize >= 4:
+            limits = np.iinfo(target.dtype)
+            wide = array if array.dtype.itemsize >= 4 else array.astype(np.float32)
+            # The first float above the largest integer; a float equal to the largest may not exist.
+            above = wide.dtype.type(2.0 ** (limits.bits - (target.dtype.kind == "i")))
+            kept = np.where((wide < above) & (wide >= limits.min), wide, 0)
+            converted = kept.astype(target.dtype)
+            converted[wide >= above] = limits.max
+            converted[wide < limits.min] = limits.min
+            if target.dtype.itemsize == 8 or array.dtype.itemsize == 8:
+                odd = np.isnan(wide)
+                if odd.any():
+                    converted[odd] = limits.min if target.dtype.kind == "i" else 1 << (limits.bits - 1)
+            target[...] = converted
+        elif array.dtype.kind == "c" and target.dtype.kind not in "cb":
+            target[...] = array.real
+        else:
+            np.copyto(target, array, casting="unsafe")

@@ -1,0 +1,408 @@
+"""Making arrays on the device: from nothing, from numbers, and from what lies on the host."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from host_to_device.standins.numba_cuda.memory import TO_DEVICE, observe
+
+from .arrays import ndarray, new_like
+from .base import Base, adopt, check_dtype, made_on_device, on_device, unsupported
+from .cuda.memory import new_array
+
+AVOID = "Unable to avoid copy while creating an array as requested."
+
+
+def array(
+    obj: Any,
+    dtype: Any = None,
+    copy: bool | None = True,
+    order: str | None = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    *,
+    blocking: bool = False,
+) -> ndarray:
+    """Return an array on the device.
+
+    Parameters
+    ----------
+    obj
+        Array of the device or of the host, number, or nested lists of numbers or of arrays.
+    dtype
+        Of the result; None for that of `obj`.
+    copy
+        True for a copy in any case, None for one where it is needed, False to refuse one.
+    order
+        `C`, `F`, `A` or `K`.
+    ndmin
+        The least number of axes.
+    blocking
+        Changes nothing here: the copy is made at once.
+
+    Raises
+    ------
+    ValueError
+        If device memory cannot hold the dtype, or `copy` is False and a copy is needed.
+    """
+    if subok:
+        raise NotImplementedError
+    order = (order or "K").upper()
+    if not isinstance(obj, Base) and hasattr(obj, "__cuda_array_interface__"):
+        from .exchange import from_interface
+
+        obj = from_interface(obj)
+    if isinstance(obj, Base):
+        result = obj.astype(obj.dtype if dtype is None else dtype, order=order, copy=bool(copy))
+        if copy is False and result is not obj:
+            raise ValueError(AVOID)
+    else:
+        if copy is False:
+            raise ValueError(AVOID)
+        result = _of_arrays(obj, dtype, order)
+        if result is None:
+            result = _of_host(obj, dtype, order)
+    if result.ndim < ndmin:
+        result = result.reshape((1,) * (ndmin - result.ndim) + result.shape)
+    return result
+
+
+def _of_arrays(obj: Any, dtype: Any, order: str) -> ndarray | None:
+    """Return nested lists of device arrays of one shape, stacked; None if it is something else."""
+    if not isinstance(obj, list | tuple):
+        return None
+    leaves: list[Any] = []
+
+    def memory(item: Any) -> Any:
+        if isinstance(item, list | tuple):
+            return [memory(each) for each in item]
+        leaves.append(item)
+        return item._array if isinstance(item, Base) else None
+
+    nested = memory(obj)
+    if not leaves or not all(isinstance(leaf, Base) and leaf.shape == leaves[0].shape for leaf in leaves):
+        return None
+    stacked = np.array(nested)
+    target = new_array(stacked.shape, check_dtype(dtype or stacked.dtype), "F" if order == "F" else "C")
+    target[...] = stacked
+    return adopt(target)
+
+
+def _of_host(obj: Any, dtype: Any, order: str) -> ndarray:
+    """Return a copy of what lies on the host."""
+    if order in "KA":
+        order = (
+            "F"
+            if isinstance(obj, np.ndarray) and obj.flags.f_contiguous and not obj.flags.c_contiguous
+            else "C"
+        )
+    host = np.asarray(obj, dtype=dtype)
+    target = new_array(host.shape, check_dtype(host.dtype), order)
+    if host.ndim:
+        observe(TO_DEVICE, host.nbytes)
+    target[...] = host
+    return adopt(target)
+
+
+def asarray(
+    a: Any, dtype: Any = None, order: Any = None, *, copy: bool | None = None, blocking: bool = False
+) -> Any:
+    """Return an array on the device: `a` itself if it is one of that dtype and order, otherwise a copy."""
+    return array(a, dtype, copy, order, blocking=blocking)
+
+
+def asanyarray(
+    a: Any, dtype: Any = None, order: Any = None, *, copy: bool | None = None, blocking: bool = False
+) -> Any:
+    """Return what `asarray` returns."""
+    return array(a, dtype, copy, order, blocking=blocking)
+
+
+def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
+    """Return an array in C order without gaps, with at least one axis."""
+    return array(a, dtype, None, "C", ndmin=1)
+
+
+def asfortranarray(a: Any, dtype: Any = None) -> ndarray:
+    """Return an array in Fortran order without gaps, with at least one axis."""
+    return array(a, dtype, None, "F", ndmin=1)
+
+
+def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> ndarray:
+    """Return what `asarray` returns, and refuse NaN and infinity with a ValueError."""
+    a = asarray(a, dtype, order)
+    if a.dtype.kind in "fc" and not np.isfinite(a._array).all():
+        raise ValueError("array must not contain Infs or NaNs")
+    return a
+
+
+def asfarray(a: Any, dtype: Any = np.float64) -> ndarray:
+    """Return an array of floats."""
+    return asarray(a, dtype if np.issubdtype(dtype, np.inexact) else np.float64)
+
+
+def asnumpy(
+    a: Any, stream: Any = None, order: str = "C", out: Any = None, *, blocking: bool = True
+) -> np.ndarray:
+    """Return an array on the host: a copy of a device array, or what NumPy makes of anything else.
+
+    Parameters
+    ----------
+    a
+        Device array, or what `numpy.asarray` takes.
+    stream, blocking
+        Change nothing here.
+    order
+        `C`, `F` or `A`.
+    out
+        NumPy array to copy into.
+    """
+    if not isinstance(a, Base) and hasattr(a, "__cuda_array_interface__"):
+        a = array(a, copy=None)
+    if isinstance(a, Base):
+        return a.get(stream, order, out, blocking)
+    host = np.asarray(a, order=order)
+    if out is None:
+        return host
+    out[...] = host
+    return out
+
+
+def astype(x: ndarray, dtype: Any, /, *, copy: bool = True) -> ndarray:
+    """Return the array converted to a dtype."""
+    return x.astype(dtype, copy=copy)
+
+
+def copy(a: Any, order: str = "K") -> ndarray:
+    """Return a copy on the device."""
+    return a.copy(order=order) if isinstance(a, Base) else array(a)
+
+
+def empty(shape: Any, dtype: Any = float, order: str = "C") -> ndarray:
+    """Return a new array with undefined contents."""
+    return ndarray(shape, dtype, order=order)
+
+
+def _filled(shape: Any, value: Any, dtype: Any, order: str = "C") -> ndarray:
+    result = ndarray(shape, dtype, order=order)
+    result.fill(value)
+    return result
+
+
+def zeros(shape: Any, dtype: Any = float, order: str = "C") -> ndarray:
+    """Return a new array of zeros."""
+    return _filled(shape, 0, dtype, order)
+
+
+def ones(shape: Any, dtype: Any = float, order: str = "C") -> ndarray:
+    """Return a new array of ones."""
+    return _filled(shape, 1, dtype, order)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> ndarray:
+    """Return a new array with one number everywhere."""
+    if dtype is None:
+        dtype = fill_value.dtype if isinstance(fill_value, Base) else np.asarray(fill_value).dtype
+    return _filled(shape, fill_value, dtype, order)
+
+
+def empty_like(
+    prototype: Any, dtype: Any = None, order: str = "K", subok: None = None, shape: Any = None
+) -> Any:
+    """Return a new array with the shape and dtype of another, and undefined contents."""
+    if subok is not None:
+        raise TypeError("subok is not supported yet")
+    if not isinstance(prototype, Base):
+        raise unsupported(prototype)
+    dtype = check_dtype(prototype.dtype if dtype is None else dtype)
+    if shape is None:
+        return adopt(new_like(prototype._array, dtype, (order or "K").upper()))
+    return ndarray(shape, dtype, order=order if order in ("C", "F") else "C")
+
+
+def full_like(
+    a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: None = None, shape: Any = None
+) -> Any:
+    """Return a new array like another with one number everywhere."""
+    result = empty_like(a, dtype, order, subok, shape)
+    result.fill(fill_value)
+    return result
+
+
+def zeros_like(a: Any, dtype: Any = None, order: str = "K", subok: None = None, shape: Any = None) -> Any:
+    """Return a new array of zeros like another."""
+    return full_like(a, 0, dtype, order, subok, shape)
+
+
+def ones_like(a: Any, dtype: Any = None, order: str = "K", subok: None = None, shape: Any = None) -> Any:
+    """Return a new array of ones like another."""
+    return full_like(a, 1, dtype, order, subok, shape)
+
+
+@made_on_device
+def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float, order: str = "C") -> Any:
+    """Return ones on a diagonal and zeros elsewhere."""
+    return np.eye(N, M, k, dtype, order)
+
+
+@made_on_device
+def identity(n: int, dtype: Any = float) -> Any:
+    """Return the square matrix with ones on the diagonal."""
+    return np.identity(n, dtype)
+
+
+@made_on_device
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Any:
+    """Return evenly spaced numbers from `start`, below `stop`."""
+    if stop is None:
+        start, stop = 0, start
+    return np.arange(start, stop, 1 if step is None else step, dtype)
+
+
+@made_on_device
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """Return `num` evenly spaced numbers from `start` to `stop`; with `retstep` also their distance."""
+    if num < 0:
+        raise ValueError("linspace with num<0 is not supported")
+    result = np.linspace(start, stop, num, endpoint, retstep, dtype, axis)
+    return (result[0], float(result[1])) if retstep and np.ndim(result[1]) == 0 else result
+
+
+@made_on_device
+def logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """Return `base` to the power of evenly spaced numbers."""
+    return np.logspace(start, stop, num, endpoint, base, dtype, axis)
+
+
+@on_device
+def meshgrid(*xi: Any, **kwargs: Any) -> Any:
+    """Return the coordinates of a grid from those along its axes."""
+    return tuple(np.meshgrid(*xi, **kwargs))
+
+
+@made_on_device
+def indices(dimensions: Any, dtype: Any = int) -> Any:
+    """Return the indices of every element of a grid."""
+    return np.indices(dimensions, dtype)
+
+
+@made_on_device
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Any:
+    """Return ones on and below a diagonal."""
+    return np.tri(N, M, k, dtype)
+
+
+@on_device
+def tril(m: Any, k: int = 0) -> Any:
+    """Return the array with zeros above a diagonal."""
+    return np.tril(m, k)
+
+
+@on_device
+def triu(m: Any, k: int = 0) -> Any:
+    """Return the array with zeros below a diagonal."""
+    return np.triu(m, k)
+
+
+@on_device
+def diagflat(v: Any, k: int = 0) -> Any:
+    """Return a matrix with the elements on a diagonal."""
+    return np.diagflat(v, k)
+
+
+@on_device
+def diag(v: Any, k: int = 0) -> Any:
+    """Return a matrix with a vector on a diagonal, or a matrix's diagonal, copied."""
+    if v.ndim not in (1, 2):
+        raise ValueError("Input must be 1- or 2-d.")
+    return np.diag(v, k).copy()
+
+
+@on_device
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    """Return the powers of a vector's elements, as the columns of a matrix."""
+    return np.vander(x, N, increasing)
+
+
+def frombuffer(*args: Any, **kwargs: Any) -> ndarray:
+    """Return a copy on the device of what `numpy.frombuffer` returns."""
+    return asarray(np.frombuffer(*args, **kwargs))
+
+
+def fromfile(*args: Any, **kwargs: Any) -> ndarray:
+    """Return a copy on the device of what `numpy.fromfile` returns."""
+    return asarray(np.fromfile(*args, **kwargs))
+
+
+def fromfunction(*args: Any, **kwargs: Any) -> ndarray:
+    """Return a copy on the device of what `numpy.fromfunction` returns."""
+    return asarray(np.fromfunction(*args, **kwargs))
+
+
+def fromiter(*args: Any, **kwargs: Any) -> ndarray:
+    """Return a copy on the device of what `numpy.fromiter` returns."""
+    return asarray(np.fromiter(*args, **kwargs))
+
+
+def fromstring(*args: Any, **kwargs: Any) -> ndarray:
+    """Return a copy on the device of what `numpy.fromstring` returns."""
+    return asarray(np.fromstring(*args, **kwargs))
+
+
+def loadtxt(*args: Any, **kwargs: Any) -> ndarray:
+    """Return a copy on the device of what `numpy.loadtxt` returns."""
+    return asarray(np.loadtxt(*args, **kwargs))
+
+
+def genfromtxt(*args: Any, **kwargs: Any) -> ndarray:
+    """Return a copy on the device of what `numpy.genfromtxt` returns."""
+    return asarray(np.genfromtxt(*args, **kwargs))
+
+
+class _Grid:
+    """`cupy.mgrid` or `cupy.ogrid`: NumPy's, on the device."""
+
+    def __init__(self, grid: Any) -> None:
+        self._grid = grid
+
+    def __getitem__(self, key: Any) -> Any:
+        result = self._grid[key]
+        return tuple(map(asarray, result)) if isinstance(result, tuple | list) else asarray(result)
+
+
+class _Joined:
+    """`cupy.r_` or `cupy.c_`: NumPy's, on the device."""
+
+    def __init__(self, join: Any) -> None:
+        self._join = join
+
+    def __getitem__(self, key: Any) -> Any:
+        return _joined(self._join, key)
+
+
+@made_on_device
+def _joined(join: Any, key: Any) -> Any:
+    """Return what NumPy makes of slices, numbers and arrays in brackets."""
+    return join[key]
+
+
+mgrid, ogrid = _Grid(np.mgrid), _Grid(np.ogrid)
+r_, c_ = _Joined(np.r_), _Joined(np.c_)

@@ -1,0 +1,257 @@
+"""CuPy's pool of device memory: what is freed stays with it, and is given out again.
+
+It counts as CuPy's does: sizes are rounded up to 512 bytes, freed blocks stay with the pool, larger free blocks are
+cut, and `free_all_blocks` gives back those that are whole. It only counts: behind it every allocation has memory of
+its own, so that a kernel that runs past its end is found out.
+"""
+
+from __future__ import annotations
+
+import bisect
+import collections
+import os
+import threading
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+
+from host_to_device.standins.numba_cuda.memory import ALLOCATION, observe
+
+from .blocks import BaseMemory, MemoryPointer, OutOfMemoryError, take, total_memory
+from .stream import Stream, current_pointer
+
+UNIT = 512  # bytes; CuPy's pool hands out multiples of this
+
+
+class Chunk:
+    """A block as the pool counts it: its size, its stream, and the neighbours that it was cut from."""
+
+    __slots__ = ("free", "next", "previous", "size", "stream")
+
+    def __init__(self, size: int, stream: int) -> None:
+        self.size, self.stream, self.free = size, stream, False
+        self.previous: Chunk | None = None
+        self.next: Chunk | None = None
+
+
+class PooledMemory(BaseMemory):
+    """Memory that goes back to its pool when nothing refers to it any longer."""
+
+    __slots__ = ("_chunk", "_returned")
+
+    def __del__(self) -> None:
+        # The pool is told later: this may run in the middle of one of its own methods.
+        self._returned.append(self._chunk)
+
+
+class MemoryPool:
+    """A pool of device memory: what is freed stays with it and is given out again.
+
+    Parameters
+    ----------
+    allocator
+        Function of a size in bytes that returns a `MemoryPointer`, for memory that the pool does not have yet;
+        None for the device's own memory.
+    """
+
+    def __init__(self, allocator: Callable[[int], MemoryPointer] | None = None) -> None:
+        self._allocator = allocator
+        self._lock = threading.Lock()
+        self._returned: collections.deque[Chunk] = collections.deque()
+        self._free: dict[
+            int, tuple[list[int], dict[int, list[Chunk]]]
+        ] = {}  # by stream: sizes, and chunks by size
+        self._used = self._total = 0
+        self._limit = limit_of_environment()
+
+    def malloc(self, size: int) -> MemoryPointer:
+        """Return memory, from the pool where it has some.
+
+        Parameters
+        ----------
+        size
+            Bytes; they are rounded up to a multiple of 512.
+
+        Raises
+        ------
+        OutOfMemoryError
+            If the pool's limit would be passed, or this machine has no more.
+        """
+        return MemoryPointer(self._take(size), 0)
+
+    def _take(self, size: int) -> BaseMemory:
+        memory = PooledMemory.__new__(PooledMemory)
+        memory._returned, memory._chunk = self._returned, None
+        if not size:
+            memory._hold(None, 0)
+            return memory
+        rounded = -(-size // UNIT) * UNIT
+        stream = current_pointer()
+        with self._lock:
+            chunk = self._again(rounded, stream) if self._returned else None
+            chunk = chunk or self._reuse(rounded, stream)
+            fresh = chunk is None
+            if fresh:
+                if self._limit and self._total + rounded > self._limit:
+                    raise OutOfMemoryError(rounded, self._total, self._limit)
+                chunk = Chunk(rounded, stream)
+            try:
+                memory._hold(take(size) if self._allocator is None else self._ask(size), size)
+            except MemoryError:
+                if not fresh:
+                    self._put(chunk)
+                raise OutOfMemoryError(rounded, self._total, self._limit) from None
+            self._total += rounded if fresh else 0
+            self._used += rounded
+        memory._chunk = chunk
+        if fresh:
+            observe(ALLOCATION, rounded)
+        return memory
+
+    def _ask(self, size: int) -> np.ndarray:
+        return self._allocator(size).mem.view((size,), np.dtype(np.uint8), None, 0)
+
+    def _again(self, size: int, stream: int) -> Chunk | None:
+        """Return the chunk that was freed last, if it is one for itself and of this size: no list has to change."""
+        chunk = self._returned.pop()
+        whole = chunk is not None and chunk.previous is None and chunk.next is None
+        if whole and chunk.size == size and chunk.stream == stream:
+            self._used -= size
+            return chunk
+        self._returned.append(chunk)
+        self._settle()
+        return None
+
+    def _reuse(self, size: int, stream: int) -> Chunk | None:
+        """Return the smallest free chunk that is large enough, cut to size."""
+        if stream not in self._free:
+            return None
+        sizes, chunks = self._free[stream]
+        place = bisect.bisect_left(sizes, size)
+        if place == len(sizes):
+            return None
+        chunk = chunks[sizes[place]][-1]
+        self._remove(chunk)
+        if chunk.size > size:
+            rest = Chunk(chunk.size - size, stream)
+            chunk.size = size
+            rest.previous, rest.next = chunk, chunk.next
+            if rest.next is not None:
+                rest.next.previous = rest
+            chunk.next = rest
+            self._put(rest)
+        return chunk
+
+    def _put(self, chunk: Chunk) -> None:
+        sizes, chunks = self._free.setdefault(chunk.stream, ([], {}))
+        if chunk.size not in chunks:
+            bisect.insort(sizes, chunk.size)
+        chunks.setdefault(chunk.size, []).append(chunk)
+        chunk.free = True
+
+    def _remove(self, chunk: Chunk) -> None:
+        sizes, chunks = self._free[chunk.stream]
+        same = chunks[chunk.size]
+        same.remove(chunk)
+        if not same:
+            del chunks[chunk.size]
+            sizes.remove(chunk.size)
+        chunk.free = False
+
+    def _settle(self) -> None:
+        """Take back what was freed, and join it with free neighbours. The lock is held."""
+        while self._returned:
+            chunk = self._returned.popleft()
+            if chunk is None:
+                continue
+            self._used -= chunk.size
+            for left, right in ((chunk, chunk.next), (chunk.previous, chunk)):
+                other = right if left is chunk else left
+                if other is None or not other.free:
+                    continue
+                self._remove(other)
+                left.size += right.size
+                left.next = right.next
+                if left.next is not None:
+                    left.next.previous = left
+                chunk = left
+            self._put(chunk)
+
+    def free_all_blocks(self, stream: Stream | None = None) -> None:
+        """Give free blocks back, those of one stream or all; blocks that were cut stay until they are whole."""
+        with self._lock:
+            self._settle()
+            for pointer in [stream.ptr] if stream is not None else list(self._free):
+                for chunks in list(self._free.get(pointer, ([], {}))[1].values()):
+                    for chunk in list(chunks):
+                        if chunk.previous is None and chunk.next is None:
+                            self._remove(chunk)
+                            self._total -= chunk.size
+
+    def free_all_free(self) -> None:
+        """Do as `free_all_blocks`, and warn that this name is old."""
+        warnings.warn(
+            "free_all_free is deprecated. Use free_all_blocks instead.", DeprecationWarning, stacklevel=2
+        )
+        self.free_all_blocks()
+
+    def n_free_blocks(self) -> int:
+        """Return the number of free blocks."""
+        with self._lock:
+            self._settle()
+            return sum(len(chunks) for _, by_size in self._free.values() for chunks in by_size.values())
+
+    def used_bytes(self) -> int:
+        """Return the bytes of blocks in use, as rounded by the pool."""
+        with self._lock:
+            self._settle()
+            return self._used
+
+    def free_bytes(self) -> int:
+        """Return the bytes of blocks that the pool keeps and nobody uses."""
+        return self.total_bytes() - self.used_bytes()
+
+    def total_bytes(self) -> int:
+        """Return the bytes that the pool holds, used or not."""
+        with self._lock:
+            self._settle()
+            return self._total
+
+    def set_limit(self, size: int | None = None, fraction: float | None = None) -> None:
+        """Set how many bytes the pool may hold; without arguments, or 0, there is no limit.
+
+        Parameters
+        ----------
+        size
+            Bytes.
+        fraction
+            Part of the device's memory, from 0 to 1, in place of `size`.
+
+        Raises
+        ------
+        ValueError
+            If both are given, or one is out of range.
+        """
+        if size is not None and fraction is not None:
+            raise ValueError("size and fraction cannot be specified at one time")
+        if fraction is not None:
+            if not 0 <= fraction <= 1:
+                raise ValueError(f"memory limit fraction out of range: {fraction}")
+            size = int(fraction * total_memory())
+        size = size or 0
+        if size < 0:
+            raise ValueError(f"memory limit size out of range: {size}")
+        self._limit = int(size)
+
+    def get_limit(self) -> int:
+        """Return the limit in bytes, 0 if there is none."""
+        return self._limit
+
+
+def limit_of_environment() -> int:
+    """Return the bytes that CUPY_GPU_MEMORY_LIMIT allows, a number or a percentage; 0 if it is not set."""
+    text = os.environ.get("CUPY_GPU_MEMORY_LIMIT")
+    if not text:
+        return 0
+    return int(float(text[:-1]) / 100 * total_memory()) if text.endswith("%") else int(text)

@@ -1,0 +1,253 @@
+"""What lessons ask of CUDA's runtime: devices, their limits, memory, versions; errors with CUDA's numbers and texts."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from host_to_device.standins.cupy.names import public, raise_missing
+from host_to_device.standins.numba_cuda import devices
+from host_to_device.standins.numba_cuda.memory import ON_DEVICE, TO_DEVICE, TO_HOST, observe
+
+is_hip = False
+
+# CUDA runtime API, "Data types used by CUDA Runtime": cudaDeviceAttr, of what the stand-in's device has.
+cudaDevAttrMaxThreadsPerBlock = 1
+cudaDevAttrMaxBlockDimX = 2
+cudaDevAttrMaxBlockDimY = 3
+cudaDevAttrMaxBlockDimZ = 4
+cudaDevAttrMaxGridDimX = 5
+cudaDevAttrMaxGridDimY = 6
+cudaDevAttrMaxGridDimZ = 7
+cudaDevAttrMaxSharedMemoryPerBlock = 8
+cudaDevAttrTotalConstantMemory = 9
+cudaDevAttrWarpSize = 10
+cudaDevAttrMaxRegistersPerBlock = 12
+cudaDevAttrMultiProcessorCount = 16
+cudaDevAttrKernelExecTimeout = 17
+cudaDevAttrIntegrated = 18
+cudaDevAttrCanMapHostMemory = 19
+cudaDevAttrMaxThreadsPerMultiProcessor = 39
+cudaDevAttrUnifiedAddressing = 41
+cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81
+cudaDevAttrMaxRegistersPerMultiprocessor = 82
+cudaDevAttrManagedMemory = 83
+cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
+
+_ATTRIBUTES = {
+    cudaDevAttrMaxThreadsPerBlock: "MAX_THREADS_PER_BLOCK",
+    cudaDevAttrMaxBlockDimX: "MAX_BLOCK_DIM_X",
+    cudaDevAttrMaxBlockDimY: "MAX_BLOCK_DIM_Y",
+    cudaDevAttrMaxBlockDimZ: "MAX_BLOCK_DIM_Z",
+    cudaDevAttrMaxGridDimX: "MAX_GRID_DIM_X",
+    cudaDevAttrMaxGridDimY: "MAX_GRID_DIM_Y",
+    cudaDevAttrMaxGridDimZ: "MAX_GRID_DIM_Z",
+    cudaDevAttrMaxSharedMemoryPerBlock: "MAX_SHARED_MEMORY_PER_BLOCK",
+    cudaDevAttrTotalConstantMemory: "TOTAL_CONSTANT_MEMORY",
+    cudaDevAttrWarpSize: "WARP_SIZE",
+    cudaDevAttrMaxRegistersPerBlock: "MAX_REGISTERS_PER_BLOCK",
+    cudaDevAttrMultiProcessorCount: "MULTIPROCESSOR_COUNT",
+    cudaDevAttrKernelExecTimeout: "KERNEL_EXEC_TIMEOUT",
+    cudaDevAttrIntegrated: "INTEGRATED",
+    cudaDevAttrCanMapHostMemory: "CAN_MAP_HOST_MEMORY",
+    cudaDevAttrMaxThreadsPerMultiProcessor: "MAX_THREADS_PER_MULTI_PROCESSOR",
+    cudaDevAttrUnifiedAddressing: "UNIFIED_ADDRESSING",
+    cudaDevAttrMaxSharedMemoryPerMultiprocessor: "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR",
+    cudaDevAttrMaxRegistersPerMultiprocessor: "MAX_REGISTERS_PER_MULTIPROCESSOR",
+    cudaDevAttrManagedMemory: "MANAGED_MEMORY",
+    cudaDevAttrMaxSharedMemoryPerBlockOptin: "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN",
+    75: "COMPUTE_CAPABILITY_MAJOR",
+    76: "COMPUTE_CAPABILITY_MINOR",
+}
+
+# The same page: cudaMemcpyKind, cudaEvent…, cudaStream… and cudaHostAlloc… flags.
+memcpyHostToHost, memcpyHostToDevice, memcpyDeviceToHost, memcpyDeviceToDevice, memcpyDefault = range(5)
+eventDefault, eventBlockingSync, eventDisableTiming, eventInterprocess = 0, 1, 2, 4
+streamDefault, streamNonBlocking = 0, 1
+streamLegacy, streamPerThread = 1, 2
+hostAllocDefault, hostAllocPortable, hostAllocMapped, hostAllocWriteCombined = 0, 1, 2, 4
+
+# The same page: cudaError.
+_ERRORS = {
+    1: ("cudaErrorInvalidValue", "invalid argument"),
+    2: ("cudaErrorMemoryAllocation", "out of memory"),
+    101: ("cudaErrorInvalidDevice", "invalid device ordinal"),
+    400: ("cudaErrorInvalidResourceHandle", "invalid resource handle"),
+}
+
+
+class CUDARuntimeError(RuntimeError):
+    """A call of CUDA's runtime that failed.
+
+    Parameters
+    ----------
+    status
+        CUDA's number of the error.
+    """
+
+    def __init__(self, status: int) -> None:
+        self.status = status
+        super().__init__("{}: {}".format(*_ERRORS.get(status, ("cudaErrorUnknown", "unknown error"))))
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.status,)
+
+
+def check_status(status: int) -> None:
+    """Raise CUDARuntimeError unless the status is 0."""
+    if status:
+        raise CUDARuntimeError(status)
+
+
+def _check_device(device: int) -> None:
+    if device != 0:
+        raise CUDARuntimeError(101)
+
+
+def getDeviceCount() -> int:
+    """Return the number of devices: 1, the stand-in."""
+    return 1
+
+
+def getDevice() -> int:
+    """Return the number of the current device: 0."""
+    return 0
+
+
+def setDevice(device: int) -> None:
+    """Let a device be the current one.
+
+    Raises
+    ------
+    CUDARuntimeError
+        cudaErrorInvalidDevice, unless it is 0.
+    """
+    _check_device(device)
+
+
+def deviceGetAttribute(attrib: int, device: int) -> int:
+    """Return one of the device's limits.
+
+    Raises
+    ------
+    CUDARuntimeError
+        cudaErrorInvalidValue for one that the stand-in does not have; cudaErrorInvalidDevice.
+    """
+    _check_device(device)
+    if attrib not in _ATTRIBUTES:
+        raise CUDARuntimeError(1)
+    return devices.ATTRIBUTES[_ATTRIBUTES[attrib]]
+
+
+def getDeviceProperties(device: int) -> dict[str, Any]:
+    """Return the device's name (bytes) and limits by the names of CUDA's `cudaDeviceProp`.
+
+    What only a GPU has (clock rates, bus width, cache sizes) is not there.
+
+    Raises
+    ------
+    CUDARuntimeError
+        cudaErrorInvalidDevice, unless it is 0.
+    """
+    _check_device(device)
+    limits = devices.ATTRIBUTES
+    return {
+        "name": devices.NAME.encode(),
+        "totalGlobalMem": memGetInfo()[1],
+        "sharedMemPerBlock": limits["MAX_SHARED_MEMORY_PER_BLOCK"],
+        "regsPerBlock": limits["MAX_REGISTERS_PER_BLOCK"],
+        "warpSize": limits["WARP_SIZE"],
+        "maxThreadsPerBlock": limits["MAX_THREADS_PER_BLOCK"],
+        "maxThreadsDim": tuple(limits[f"MAX_BLOCK_DIM_{axis}"] for axis in "XYZ"),
+        "maxGridSize": tuple(limits[f"MAX_GRID_DIM_{axis}"] for axis in "XYZ"),
+        "totalConstMem": limits["TOTAL_CONSTANT_MEMORY"],
+        "major": limits["COMPUTE_CAPABILITY_MAJOR"],
+        "minor": limits["COMPUTE_CAPABILITY_MINOR"],
+        "multiProcessorCount": limits["MULTIPROCESSOR_COUNT"],
+        "kernelExecTimeoutEnabled": limits["KERNEL_EXEC_TIMEOUT"],
+        "integrated": limits["INTEGRATED"],
+        "canMapHostMemory": limits["CAN_MAP_HOST_MEMORY"],
+        "unifiedAddressing": limits["UNIFIED_ADDRESSING"],
+        "maxThreadsPerMultiProcessor": limits["MAX_THREADS_PER_MULTI_PROCESSOR"],
+        "sharedMemPerMultiprocessor": limits["MAX_SHARED_MEMORY_PER_MULTIPROCESSOR"],
+        "regsPerMultiprocessor": limits["MAX_REGISTERS_PER_MULTIPROCESSOR"],
+        "managedMemory": limits["MANAGED_MEMORY"],
+        "sharedMemPerBlockOptin": limits["MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"],
+    }
+
+
+def memGetInfo() -> tuple[int, int]:
+    """Return the bytes of this machine's memory, which plays the device's: (free, total)."""
+    return tuple(devices.memory_of_this_machine())
+
+
+def driverGetVersion() -> int:
+    """Return 0, which is CUDA's own answer where no driver is installed."""
+    return 0
+
+
+def runtimeGetVersion() -> int:
+    """Return 0: there is no CUDA runtime here."""
+    return 0
+
+
+def deviceSynchronize() -> None:
+    """Return at once: all work is done by the time it has been asked for."""
+
+
+def streamSynchronize(stream: int) -> None:
+    """Return at once: nothing is waiting in a stream."""
+
+
+def deviceCanAccessPeer(device: int, peerDevice: int) -> int:
+    """Return 0: there is no second device."""
+    _check_device(device)
+    return 0
+
+
+def profilerStart() -> None:
+    """Do nothing: no profiler of NVIDIA's can watch the stand-in."""
+
+
+def profilerStop() -> None:
+    """Do nothing: no profiler of NVIDIA's can watch the stand-in."""
+
+
+def memcpy(dst: int, src: int, size: int, kind: int) -> None:
+    """Copy bytes from one address to another.
+
+    Parameters
+    ----------
+    dst, src
+        Addresses.
+    size
+        Bytes.
+    kind
+        One of the five `memcpy…` constants.
+    """
+    if size:
+        ctypes.memmove(dst, src, size)
+        kinds = {memcpyHostToDevice: TO_DEVICE, memcpyDeviceToHost: TO_HOST, memcpyDeviceToDevice: ON_DEVICE}
+        if kind in kinds:
+            observe(kinds[kind], size)
+
+
+def memcpyAsync(dst: int, src: int, size: int, kind: int, stream: int) -> None:
+    """Do as `memcpy`: nothing here is left for later."""
+    memcpy(dst, src, size, kind)
+
+
+def memset(ptr: int, value: int, size: int) -> None:
+    """Set bytes to a value from 0 to 255."""
+    if size:
+        ctypes.memset(ptr, int(np.uint8(value)), size)
+
+
+def __getattr__(name: str) -> Any:
+    raise_missing("cuda.runtime", name)
+
+
+def __dir__() -> list[str]:
+    return public(globals())

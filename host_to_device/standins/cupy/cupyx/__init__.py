@@ -1,0 +1,189 @@
+"""CuPy's `cupyx`: what goes beyond NumPy, as far as the course uses it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from host_to_device.standins.cupy import linalg as _linalg
+from host_to_device.standins.cupy.cuda.pinned_memory import alloc_pinned_memory
+from host_to_device.standins.cupy.names import VERSION as _VERSION
+from host_to_device.standins.cupy.names import public, raise_missing
+from host_to_device.standins.cupy.ufuncs import ufunc
+from host_to_device.standins.numba_cuda.devices import NAME as _NAME
+
+
+def scatter_add(a: Any, slices: Any, value: Any) -> None:
+    """Add values to the elements at some indices, once for each time an index occurs.
+
+    Parameters
+    ----------
+    a
+        Array of int32, float16, float32, float64, uint32 or uint64.
+    slices
+        Indices, as in brackets; those of an array wrap around.
+    value
+        Number or array.
+
+    Raises
+    ------
+    TypeError
+        If the array has another dtype.
+    """
+    a.scatter_add(slices, value)
+
+
+def scatter_max(a: Any, slices: Any, value: Any) -> None:
+    """Store the larger of element and value at some indices; see `scatter_add`."""
+    a.scatter_max(slices, value)
+
+
+def scatter_min(a: Any, slices: Any, value: Any) -> None:
+    """Store the smaller of element and value at some indices; see `scatter_add`."""
+    a.scatter_min(slices, value)
+
+
+def _one_over_root(x: Any) -> Any:
+    return 1 / np.sqrt(x)
+
+
+rsqrt = ufunc("cupy_rsqrt", _one_over_root, 1)
+
+
+# Pinned memory
+
+
+def empty_pinned(shape: Any, dtype: Any = float, order: str = "C") -> np.ndarray:
+    """Return a new host array with undefined contents; here it is an ordinary one, and no faster to copy."""
+    shape = (shape,) if np.ndim(shape) == 0 else tuple(shape)
+    dtype = np.dtype(dtype)
+    memory = alloc_pinned_memory(int(np.prod(shape, dtype=object)) * dtype.itemsize)
+    return np.ndarray(shape, dtype, memory, order=order)
+
+
+def zeros_pinned(shape: Any, dtype: Any = float, order: str = "C") -> np.ndarray:
+    """Return `empty_pinned`, filled with zeros."""
+    array = empty_pinned(shape, dtype, order)
+    array[...] = 0
+    return array
+
+
+def empty_like_pinned(
+    a: Any, dtype: Any = None, order: str = "K", subok: Any = None, shape: Any = None
+) -> Any:
+    """Return `empty_pinned` with the shape and dtype of an array, on the host or on the device."""
+    if subok is not None:
+        raise TypeError("subok is not supported yet")
+    if order in ("K", "A"):
+        order = "F" if a.flags.f_contiguous and not a.flags.c_contiguous else "C"
+    return empty_pinned(a.shape if shape is None else shape, a.dtype if dtype is None else dtype, order)
+
+
+def zeros_like_pinned(
+    a: Any, dtype: Any = None, order: str = "K", subok: Any = None, shape: Any = None
+) -> Any:
+    """Return `empty_like_pinned`, filled with zeros."""
+    array = empty_like_pinned(a, dtype, order, subok, shape)
+    array[...] = 0
+    return array
+
+
+# Settings
+
+
+def geterr() -> dict[str, Any]:
+    """Return what `seterr` has set."""
+    return dict(_linalg._settings)
+
+
+def seterr(
+    *, divide: Any = None, over: Any = None, under: Any = None, invalid: Any = None, linalg: Any = None
+) -> dict[str, Any]:
+    """Set how errors are treated, and return what was set before.
+
+    Parameters
+    ----------
+    divide, over, under, invalid
+        None; CuPy has nothing else.
+    linalg
+        "ignore" or "raise": what a singular matrix does.
+
+    Raises
+    ------
+    NotImplementedError
+        For anything else.
+    """
+    before = geterr()
+    if any(value is not None for value in (divide, over, under, invalid)):
+        raise NotImplementedError()
+    if linalg not in (None, "ignore", "raise"):
+        raise NotImplementedError()
+    if linalg is not None:
+        _linalg._settings["linalg"] = linalg
+    return before
+
+
+@contextlib.contextmanager
+def errstate(
+    *, divide: Any = None, over: Any = None, under: Any = None, invalid: Any = None, linalg: Any = None
+) -> Iterator[None]:
+    """Do what `seterr` does, for the length of a `with` block."""
+    before = seterr(divide=divide, over=over, under=under, invalid=invalid, linalg=linalg)
+    try:
+        yield
+    finally:
+        _linalg._settings.update(before)
+
+
+class DeviceSynchronized(RuntimeError):
+    """Raised in CuPy where the device is waited for and must not be."""
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message or "Device was synchronized. ")
+
+
+# What runs
+
+
+class _RuntimeInfo:
+    """What `get_runtime_info` returns: its text is a table."""
+
+    def __init__(self) -> None:
+        from host_to_device.standins.cupy import __version__
+
+        self.cupy_version, self.numpy_version = __version__, np.__version__
+        self.device = f"{_NAME}: results are real, times are not a GPU's"
+
+    def __str__(self) -> str:
+        rows = {
+            "CuPy Version": f"{self.cupy_version} (a stand-in with the names of CuPy {_VERSION})",
+            "NumPy Version": self.numpy_version,
+            "CUDA Driver Version": "none",
+            "CUDA Runtime Version": "none",
+            "Device 0 Name": self.device,
+        }
+        width = max(map(len, rows))
+        return "".join(f"{name:<{width}} : {value}\n" for name, value in rows.items())
+
+    __repr__ = __str__
+
+
+def get_runtime_info(*, full: bool = True) -> _RuntimeInfo:
+    """Return what runs in place of CuPy; its text is a table."""
+    return _RuntimeInfo()
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("profiler", "jit"):
+        import importlib
+
+        path = "cupyx.profiler" if name == "profiler" else "jit"
+        return importlib.import_module(f"host_to_device.standins.cupy.{path}")
+    raise_missing("cupyx", name)
+
+
+def __dir__() -> list[str]:
+    return public(globals(), "profiler", "jit", "rsqrt")

@@ -1,0 +1,165 @@
+"""CuPy's `cupyx.profiler`: repeated timing, and ranges that no profiler sees here.
+
+All times are those of this machine's CPU. They say nothing about a GPU.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from host_to_device.standins.cupy.names import public, raise_missing
+
+
+class _Timings:
+    """The times of repeated calls: `cpu_times` and `gpu_times` in seconds; the text gives means in µs.
+
+    Both are this machine's CPU's here: `gpu_times` is what events measure, of which the stand-in has the host's clock.
+    """
+
+    def __init__(self, name: str, ts: np.ndarray, devices: tuple[int, ...]) -> None:
+        self.name, self._ts, self._devices = name, ts, devices
+
+    @property
+    def cpu_times(self) -> np.ndarray:
+        """Seconds until each call returned, shape `(n_repeat,)`."""
+        return self._ts[0]
+
+    @property
+    def gpu_times(self) -> np.ndarray:
+        """Seconds between an event before and one after each call, shape `(1, n_repeat)`."""
+        return self._ts[1:]
+
+    def to_str(self, show_gpu: bool = False) -> str:
+        """Return name and mean times, with spread, least and largest where there are several."""
+        rows = [_line("CPU", self._ts[0])]
+        if show_gpu:
+            rows += [
+                _line(f"GPU-{device}", times)
+                for device, times in zip(self._devices, self._ts[1:], strict=True)
+            ]
+        return f"{self.name:<20s}:{' '.join(rows)}"
+
+    def __str__(self) -> str:
+        return self.to_str(show_gpu=True)
+
+    __repr__ = __str__
+
+
+def _line(what: str, seconds: np.ndarray) -> str:
+    """Return mean, spread, least and largest of some times in µs."""
+    us = seconds * 1e6
+    text = f"    {what}: {us.mean():9.03f} us"
+    if us.size > 1:
+        text += f"   +/- {us.std():6.03f} (min: {us.min():9.03f} / max: {us.max():9.03f}) us"
+    return text
+
+
+def benchmark(
+    func: Callable,
+    args: tuple = (),
+    kwargs: dict[str, Any] = {},  # noqa: B006 - CuPy's signature
+    n_repeat: int = 10000,
+    *,
+    name: str | None = None,
+    n_warmup: int = 10,
+    max_duration: float = math.inf,
+    devices: tuple[int, ...] | None = None,
+) -> _Timings:
+    """Call a function repeatedly and return its times, which are this machine's CPU's.
+
+    Parameters
+    ----------
+    func, args, kwargs
+        What is called, with what.
+    n_repeat
+        How often it is timed.
+    name
+        Name in the text; the function's own unless given.
+    n_warmup
+        How often it is called before.
+    max_duration
+        Seconds after which timing ends.
+    devices
+        Numbers of devices, of which there is one: `(0,)`.
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong type.
+    """
+    name = func.__name__ if name is None else name
+    devices = (0,) if devices is None else devices
+    checks = (
+        (callable(func), "`func` should be a callable object."),
+        (isinstance(args, tuple), "`args` should be of tuple type."),
+        (isinstance(kwargs, dict), "`kwargs` should be of dict type."),
+        (isinstance(n_repeat, int), "`n_repeat` should be an integer."),
+        (isinstance(name, str), "`name` should be a string."),
+        (isinstance(n_warmup, int), "`n_warmup` should be an integer."),
+        (np.isreal(max_duration), "`max_duration` should be given in seconds"),
+        (isinstance(devices, tuple), "`devices` should be of tuple type"),
+    )
+    for is_right, text in checks:
+        if not is_right:
+            raise ValueError(text)
+    for _ in range(n_warmup):
+        func(*args, **kwargs)
+    times: list[tuple[float, ...]] = []
+    duration = 0.0
+    for _ in range(n_repeat):
+        before = time.perf_counter()
+        func(*args, **kwargs)
+        after = time.perf_counter()
+        times.append((after - before, *(time.perf_counter() - before for _ in devices)))
+        duration += time.perf_counter() - before
+        if duration > max_duration:
+            break
+    return _Timings(name, np.array(times).T, devices)
+
+
+class time_range:
+    """A range that a profiler would show; here it does nothing. It is a `with` block or a decorator.
+
+    Parameters
+    ----------
+    message, color_id, argb_color, sync
+        Change nothing here.
+    """
+
+    def __init__(
+        self,
+        message: str | None = None,
+        color_id: int | None = None,
+        argb_color: int | None = None,
+        sync: bool = False,
+    ) -> None:
+        self.message = message
+
+    def __enter__(self) -> time_range:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def __call__(self, func: Callable) -> Callable:
+        return func
+
+
+@contextlib.contextmanager
+def profile() -> Iterator[None]:
+    """Do nothing for the length of a `with` block: no profiler of NVIDIA's can watch the stand-in."""
+    yield
+
+
+def __getattr__(name: str) -> Any:
+    raise_missing("cupyx.profiler", name)
+
+
+def __dir__() -> list[str]:
+    return public(globals())

@@ -1,0 +1,329 @@
+"""`cupy.ElementwiseKernel` without a GPU: a loop over broadcast arrays, its body written in CUDA C++.
+
+The call follows CuPy 14's `cupy/_core/_kernel.pyx` step by step, so that the same mistake meets the same error.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from host_to_device.standins.cupy import parameters, running
+from host_to_device.standins.cupy.generated import prelude, type_name
+from host_to_device.standins.cupy.parameters import Parameter, Types
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What the generated source depends on in one argument; `ndim` is None for a number passed by value."""
+
+    dtype: np.dtype
+    ndim: int | None
+    contiguous: bool = True
+
+
+@dataclass
+class Source:
+    """A generated kernel's parameters and the declarations of its arrays."""
+
+    parameters: list[str]
+    arrays: list[str]
+    elements: list[str]  # of the arrays that are indexed for the kernel
+    layout: int = 0  # numbers of the layout that are spoken for
+
+    def indexer(self, name: str, ndim: int) -> None:
+        self.arrays.append(f"CIndexer<{ndim}> {name}(_layout + {self.layout});")
+        self.layout += 1 + ndim
+
+    def argument(self, parameter: Parameter, kind: Kind, index: str | None) -> None:
+        """Declare one argument; `index` is the indexer of arrays that are not raw."""
+        name, c_type = parameter.name, type_name(kind.dtype)
+        const = "const " if parameter.is_const else ""
+        if kind.ndim is None:
+            self.parameters.append(f"{const}{c_type} {name}")
+            return
+        self.parameters.append(f"{const}{c_type}* {running.DATA}{name}")
+        variable = name if parameter.raw else f"_raw_{name}"
+        contiguous = "true" if kind.contiguous else "false"
+        self.arrays.append(
+            f"const CArray<{const}{c_type}, {kind.ndim}, {contiguous}> {variable}"
+            f"({running.DATA}{name}, _layout + {self.layout});"
+        )
+        self.layout += 1 + 2 * kind.ndim
+        if not parameter.raw:
+            self.elements.append(f"{const}{parameter.ctype} &{name} = {variable}[{index}.get()];")
+
+
+class CodeCache:
+    """The `cached_code` and `cached_codes` that CuPy's kernels have, for looking at what was generated."""
+
+    def __init__(self) -> None:
+        self._cached_codes: dict[tuple[np.dtype, ...], str] = {}
+
+    @property
+    def cached_codes(self) -> dict[tuple[np.dtype, ...], str]:
+        """The generated source for each tuple of the arrays' dtypes; empty before the first call."""
+        if not self._cached_codes:
+            warnings.warn(
+                "No codes are cached because compilation is deferred until the first function call.",
+                stacklevel=2,
+            )
+        return dict(self._cached_codes)
+
+    @property
+    def cached_code(self) -> str:
+        """The generated source, if there is one; StopIteration before the first call, as in CuPy."""
+        if len(self._cached_codes) > 1:
+            warnings.warn(
+                "The input types of the kernel could not be inferred. Please use `.cached_codes` instead.",
+                stacklevel=2,
+            )
+        return next(iter(self._cached_codes.values()))
+
+
+class ElementwiseKernel(CodeCache):
+    """A kernel over all elements of broadcast arrays; `operation` is its loop's body in CUDA C++.
+
+    Parameters
+    ----------
+    in_params, out_params
+        Lists such as 'T x, raw float32 y': a dtype's name or one letter (a type to be found out from the arguments),
+        and a name. `raw` arrays are indexed in the body, as `y[i]`; `_ind.size()` is the number of elements.
+    operation
+        The body; it assigns to the outputs.
+    name
+        The kernel's name in the generated source.
+    reduce_dims
+        False keeps the arrays' shapes; else contiguous arrays are seen as one-dimensional.
+    preamble, loop_prep, after_loop
+        Source before the kernel, before the loop and after it.
+    no_return, return_tuple
+        Return nothing, or a tuple even of one array.
+    options
+        The compiler's options, as NVRTC's.
+
+    Raises
+    ------
+    ValueError
+        If the name is not one in C, or a parameter is called 'i'.
+
+    Notes
+    -----
+    CuPy's documentation, "User-Defined Kernels".
+    """
+
+    def __init__(
+        self,
+        in_params: str,
+        out_params: str,
+        operation: str,
+        name: str = "kernel",
+        reduce_dims: bool = True,
+        preamble: str = "",
+        no_return: bool = False,
+        return_tuple: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__()
+        parameters.check_kernel_name(name)
+        self.in_params = parameters.parse(in_params, True)
+        self.out_params = parameters.parse(out_params, False)
+        self.params = self.in_params + self.out_params
+        self.nin, self.nout = len(self.in_params), len(self.out_params)
+        self.nargs = self.nin + self.nout
+        self.operation, self.preamble = operation, preamble
+        self.name = self.__name__ = name
+        self.reduce_dims, self.no_return, self.return_tuple = reduce_dims, no_return, return_tuple
+        self.kwargs = kwargs
+        if any(parameter.name == "i" for parameter in self.params):
+            raise ValueError("Can not use 'i' as a parameter name")
+        self._functions: dict[Any, Any] = {}
+        self._lines: dict[Any, range] = {}  # of each function's source: the operation
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the kernel.
+
+        Parameters
+        ----------
+        args
+            The inputs, or the inputs and the outputs: CuPy arrays, and numbers for inputs.
+        size
+            The number of elements; to be given if all arrays are raw, and only then.
+        block_size
+            Threads of a block, 128 if not given.
+
+        Returns
+        -------
+        cupy.ndarray, tuple or None
+            The outputs.
+
+        Raises
+        ------
+        TypeError
+            If the number of arguments or their types do not fit; NumPy arrays never do.
+        ValueError
+            If shapes do not fit, or nothing says how many elements there are.
+        KeyError
+            If nothing says what a type's letter stands for.
+        """
+        size = kwargs.pop("size", -1)
+        kwargs.pop("stream", None)
+        block_size = kwargs.pop("block_size", 128)
+        if kwargs:
+            raise TypeError(f"Wrong arguments {kwargs}")
+        if block_size <= 0:
+            raise ValueError("block_size must be greater than zero")
+        if len(args) not in (self.nin, self.nargs):
+            raise TypeError(
+                f"Wrong number of arguments for {self.name!r}. It must be either {self.nin} or {self.nargs} "
+                f"(with outputs), but given {len(args)}."
+            )
+        for each in args:
+            if hasattr(each, "__cupy_override_elementwise_kernel__"):
+                return each.__cupy_override_elementwise_kernel__(self, *args, **kwargs)
+        arguments = [running.argument(each) for each in args]
+        shape = loop_shape(arguments, self.params, size)
+        inputs, outputs = arguments[: self.nin], arguments[self.nin :]
+        types = parameters.resolve(
+            self.in_params,
+            self.out_params,
+            [each.dtype if running.is_array(each) else None for each in inputs],
+            [output_dtype(each) for each in outputs],
+        )
+        outputs = output_arrays(outputs, types, shape, self.out_params, size != -1)
+        result = tuple(outputs) if self.return_tuple or self.nout != 1 else outputs[0]
+        if 0 not in shape:
+            values = [
+                each if running.is_array(each) else parameters.stored(each, dtype)
+                for each, dtype in zip(inputs, types.inputs, strict=True)
+            ]
+            self.run([*values, *outputs], types, shape, block_size)
+        return None if self.no_return else result
+
+    def run(self, arguments: list[Any], types: Types, shape: tuple[int, ...], block_size: int) -> None:
+        """Launch the kernel over all elements of `shape`."""
+        views = [
+            None
+            if not running.is_array(each)
+            else each._array
+            if parameter.raw
+            else np.broadcast_to(each._array, shape)
+            for each, parameter in zip(arguments, self.params, strict=True)
+        ]
+        if self.reduce_dims:
+            shape = reduced(views, self.params, shape)
+        kinds = tuple(
+            Kind(each.dtype, None) if view is None else Kind(view.dtype, view.ndim, view.flags.c_contiguous)
+            for each, view in zip(arguments, views, strict=True)
+        )
+        function = self.function(kinds, types, len(shape))
+        size = math.prod(shape)
+        layout = [size, *shape]
+        passed = []
+        for each, view in zip(arguments, views, strict=True):
+            if view is None:
+                passed.append(each)
+            else:
+                passed.append(view)
+                layout += [view.size, *view.shape, *view.strides]
+        passed.append(running.layout(tuple(layout)))
+        running.launch_generated(function, size, block_size, passed, self._lines[function])
+
+    def function(self, kinds: tuple[Kind, ...], types: Types, ndim: int) -> Any:
+        """Return the compiled kernel for arguments of these kinds."""
+        key = (kinds, types, ndim)
+        if key not in self._functions:
+            source = self.source(kinds, types, ndim)
+            dtypes = [kind.dtype for kind in kinds]
+            self._functions[key] = running.generated(
+                prelude(dtypes, source), source, self.name, tuple(self.kwargs.get("options", ()))
+            )
+            above = source.count("\n", 0, source.index(f"    {self.operation};\n  }}")) + 1
+            self._lines[self._functions[key]] = range(above, above + self.operation.count("\n") + 1)
+            arrays = tuple(kind.dtype for kind in kinds if kind.ndim is not None)
+            self._cached_codes.setdefault(arrays, source)
+        return self._functions[key]
+
+    def source(self, kinds: tuple[Kind, ...], types: Types, ndim: int) -> str:
+        """Return the CUDA C++ for arguments of these kinds, a loop over `ndim` dimensions."""
+        text = Source([], [], [])
+        text.indexer("_ind", ndim)
+        for parameter, kind in zip(self.params, kinds, strict=True):
+            text.argument(parameter, kind, "_ind")
+        text.parameters.append("const ptrdiff_t* _layout")
+        declarations = "\n  ".join(text.arrays)
+        elements = "".join(f"    {each}\n" for each in text.elements)
+        return (
+            f"{types.typedefs()}{self.preamble}\n"
+            f'extern "C" __global__ void {self.name}({", ".join(text.parameters)}) {{\n'
+            f"  {declarations}\n"
+            f"  {self.kwargs.get('loop_prep', '')};\n"
+            f"  CUPY_FOR(i, _ind.size()) {{\n"
+            f"    _ind.set(i);\n"
+            f"{elements}"
+            f"    {self.operation};\n"
+            f"  }}\n"
+            f"  {self.kwargs.get('after_loop', '')};\n"
+            f"}}\n"
+        )
+
+
+def loop_shape(arguments: list[Any], params: tuple[Parameter, ...], size: int) -> tuple[int, ...]:
+    """Return the shape of the loop: what the arrays are broadcast to, or `size` elements."""
+    arrays = [
+        each if running.is_array(each) and not parameter.raw else None
+        for each, parameter in zip(arguments, params, strict=False)
+    ]
+    if size != -1:
+        if any(each is not None for each in arrays):
+            raise ValueError("Specified 'size' can be used only if all of the ndarray are 'raw'.")
+        return (int(size),)
+    if all(each is None for each in arrays):
+        raise ValueError("Loop size is undecided.")
+    return parameters.broadcast_shape(arrays)
+
+
+def output_dtype(output: Any) -> np.dtype:
+    if not running.is_array(output):
+        raise TypeError("Output arguments type must be cupy.ndarray")
+    return output.dtype
+
+
+def output_arrays(
+    outputs: list[Any],
+    types: Types,
+    shape: tuple[int, ...],
+    params: tuple[Parameter, ...],
+    is_size_given: bool = False,
+) -> list[Any]:
+    """Return the arrays to write to: those given, of the right shape, or new ones."""
+    if not outputs:
+        if any(parameter.raw for parameter in params) and not is_size_given:
+            raise ValueError("Output array size is Undecided")
+        return [running.empty(shape, dtype) for dtype in types.outputs]
+    for output, parameter in zip(outputs, params, strict=True):
+        if not running.is_array(output):
+            raise TypeError("Output arguments type must be cupy.ndarray")
+        if not parameter.raw and output.shape != shape:
+            raise ValueError("Out shape is mismatched")
+    return outputs
+
+
+def reduced(
+    views: list[np.ndarray | None], params: tuple[Parameter, ...], shape: tuple[int, ...]
+) -> tuple[int, ...]:
+    """See contiguous arrays as one-dimensional, in place; return the loop's shape then."""
+    looped = [
+        place
+        for place, (view, parameter) in enumerate(zip(views, params, strict=True))
+        if view is not None and not parameter.raw
+    ]
+    if not looped or len(shape) < 2 or not all(views[place].flags.c_contiguous for place in looped):
+        return shape
+    for place in looped:
+        views[place] = views[place].reshape(-1)
+    return (math.prod(shape),)

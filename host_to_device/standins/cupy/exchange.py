@@ -1,0 +1,227 @@
+"""Sharing memory with other libraries: the CUDA array interface, DLPack, and NumPy's functions on CuPy's arrays."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from host_to_device.standins.numba_cuda.memory import MARK, extent
+
+from .base import NUMBERS, Base, adopt, view_of
+from .cuda.memory import UnownedMemory
+
+# DLPack's DLDeviceType: https://dmlc.github.io/dlpack/latest/c_api.html
+CPU, CUDA = 1, 2
+DEVICE_TYPE_OFFSET = ctypes.sizeof(ctypes.c_void_p)  # of DLTensor.device.device_type
+
+
+def interface(array: Any, stream: int) -> dict[str, Any]:
+    """Return the description of an array's memory that other libraries read, version 3.
+
+    It carries the stand-ins' mark: the address is good on the host, and on no GPU.
+    """
+    memory = array._array
+    return {
+        "shape": memory.shape,
+        "typestr": memory.dtype.str,
+        "descr": memory.dtype.descr,
+        "stream": stream or 1,  # the protocol forbids 0; 1 is the default stream
+        "version": 3,
+        "strides": None if memory.flags.c_contiguous else memory.strides,
+        "data": (memory.__array_interface__["data"][0] if memory.size else 0, False),
+        "stand-in": MARK,
+    }
+
+
+def from_interface(owner: Any) -> Any:
+    """Return an array that shares the memory of another stand-in's array.
+
+    Raises
+    ------
+    TypeError
+        If the memory is not a stand-in's: its address is good on a GPU only.
+    ValueError
+        If the array is masked.
+    """
+    description = owner.__cuda_array_interface__
+    if description.get("mask") is not None:
+        raise ValueError("CuPy currently does not support masked arrays.")
+    if description.get("stand-in") != MARK:
+        raise TypeError("this array is not in the stand-in's memory: copy it to the host, then cp.asarray it")
+    shape, dtype = tuple(description["shape"]), np.dtype(description["typestr"])
+    strides = description.get("strides")
+    if 0 in shape:
+        return adopt(np.empty(shape, dtype))
+    if strides is None:
+        nbytes, before = dtype.itemsize * int(np.prod(shape, dtype=object)), 0
+    else:
+        nbytes = extent(shape, tuple(strides), dtype.itemsize)
+        before = sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True) if stride < 0)
+    memory = UnownedMemory(description["data"][0] + before, nbytes, owner, 0)
+    return adopt(memory.view(shape, dtype, strides, -before))
+
+
+_api = ctypes.pythonapi
+_api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+_api.PyCapsule_GetPointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
+
+
+def device_of(tensor: Any) -> ctypes.c_int32:
+    """Return the field of a DLPack capsule that says what kind of device its memory is on."""
+    address = _api.PyCapsule_GetPointer(tensor, b"dltensor")
+    return ctypes.c_int32.from_address(address + DEVICE_TYPE_OFFSET)
+
+
+def capsule(array: Any, dl_device: tuple[int, int] | None, copy: bool | None) -> Any:
+    """Return a DLPack capsule of an array.
+
+    It names a CUDA device, so that libraries refuse it as they would refuse a GPU's memory, unless the host is asked
+    for by `dl_device`: then it is a copy there.
+
+    Raises
+    ------
+    ValueError
+        If the host is asked for and `copy` is False.
+    """
+    if dl_device is not None and tuple(dl_device) == (CPU, 0):
+        if copy is False:
+            raise ValueError("GPU memory cannot be exported to CPU without copy.")
+        return array.get().__dlpack__()
+    if copy:
+        raise ValueError("copy=True only supported for copy to CPU.")
+    tensor = array._array.__dlpack__()
+    device_of(tensor).value = CUDA
+    return tensor
+
+
+class Tensor:
+    """A capsule with the methods by which NumPy takes it over."""
+
+    def __init__(self, tensor: Any) -> None:
+        self._tensor = tensor
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self._tensor
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return CPU, 0
+
+
+def fromDlpack(dltensor: Any) -> Any:
+    """Return an array over the memory of a DLPack capsule, which is used up.
+
+    Raises
+    ------
+    ValueError
+        If the capsule was used before.
+    TypeError
+        If its memory is the host's.
+    """
+    try:
+        field = device_of(dltensor)
+    except ValueError:
+        raise ValueError("A DLPack tensor object cannot be consumed multiple times") from None
+    if field.value != CUDA:
+        raise TypeError(
+            "CPU arrays cannot be directly imported to CuPy. Use `cupy.array(numpy.from_dlpack(input))` instead."
+        )
+    field.value = CPU
+    array = np.from_dlpack(Tensor(dltensor))
+    if not array.flags.writeable:
+        shared = ctypes.c_byte * max(array.nbytes, 1)
+        holder = shared.from_address(array.ctypes.data)
+        holder.owner = array
+        array = np.ndarray(array.shape, array.dtype, holder, strides=array.strides)
+    return adopt(array)
+
+
+def from_dlpack(array: Any, *, device: Any = None, copy: bool | None = None) -> Any:
+    """Return an array that shares the memory of another library's device array.
+
+    Parameters
+    ----------
+    array
+        Object with `__dlpack__` and `__dlpack_device__`.
+    device
+        None, or (2, 0).
+    copy
+        True for a copy.
+
+    Raises
+    ------
+    TypeError
+        If the memory is the host's, as with NumPy's arrays.
+    """
+    if array.__dlpack_device__()[0] != CUDA:
+        raise TypeError(
+            "CPU arrays cannot be directly imported to CuPy. Use `cupy.array(numpy.from_dlpack(input))` instead."
+        )
+    result = (
+        view_of(array._array.view(), array) if isinstance(array, Base) else fromDlpack(array.__dlpack__())
+    )
+    return result.copy() if copy else result
+
+
+def numpy_ufunc(function: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
+    """Answer NumPy when one of its universal functions meets an array of the device: CuPy's function is called.
+
+    Raises
+    ------
+    TypeError
+        If a NumPy array is among the arguments: "Unsupported type <class 'numpy.ndarray'>".
+    """
+    import host_to_device.standins.cupy as module
+
+    arguments = inputs
+    if "out" in kwargs:
+        out = kwargs["out"]
+        if len(out) != 1:
+            raise ValueError("The 'out' parameter must have exactly one array value")
+        arguments, kwargs = (*inputs, *out), {**kwargs, "out": out[0]}
+    ours = getattr(module, function.__name__, None)
+    if method != "__call__" or ours is None:
+        return NotImplemented
+    for value in arguments:
+        known = (
+            type(value) in NUMBERS
+            or isinstance(value, np.ndarray)
+            or hasattr(value, "__cuda_array_interface__")
+        )
+        if not known:
+            return NotImplemented
+    if function.__name__ in ("greater", "greater_equal", "less", "less_equal", "equal", "not_equal"):
+        inputs = tuple(x.item() if isinstance(x, np.ndarray) and x.ndim == 0 else x for x in inputs)
+    return ours(*inputs, **kwargs)
+
+
+class flatiter:
+    """All elements of an array in C order (CuPy's `cupy.flatiter`)."""
+
+    def __init__(self, a: Any) -> None:
+        self.base, self._index = a, 0
+
+    def __len__(self) -> int:
+        return self.base.size
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        if self._index >= len(self):
+            raise StopIteration
+        self._index += 1
+        return self[self._index - 1]
+
+    def copy(self) -> Any:
+        """Return the elements as an array with one axis."""
+        return self.base.flatten()
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.base.ravel()[index].copy()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        flat = self.base._array.flat
+        flat[index] = value._array if isinstance(value, Base) else value

@@ -1,0 +1,285 @@
+"""Reading and writing parts of an array, with CuPy's differences from NumPy.
+
+Integers that are out of bounds raise, but in an array of indices they wrap around (CuPy, "Differences between CuPy
+and NumPy"). Where an array of indices names an element twice, what is stored there is undefined; here it is the last
+value, on a GPU it may be any.
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .base import Base, adopt, cast, shapes_differ, unsupported, upload, view_of
+
+VALID = (
+    "only integers, slices (`:`), ellipsis (`...`),numpy.newaxis (`None`) and integer or boolean arrays are valid "
+    "indices"
+)
+
+
+def prepare(array: np.ndarray, key: Any) -> tuple[tuple, bool]:
+    """Return an index as NumPy takes it, and whether it is an advanced one, which copies.
+
+    Raises
+    ------
+    IndexError
+        If an index is out of bounds, is none, or there are too many.
+    """
+    items = key if isinstance(key, tuple) else (key,)
+    if all(type(item) in (int, slice) or item is None or item is Ellipsis for item in items):
+        return items, False
+    found = [index_of(item) for item in items]
+    if not any(isinstance(item, np.ndarray) for item in found):
+        return tuple(found), False
+    used = sum(axes_of(item) for item in found)
+    if used > array.ndim:
+        raise IndexError(
+            f"too many indices for array: array is {array.ndim}-dimensional, but {used} were indexed"
+        )
+    axis = 0
+    for place, item in enumerate(found):
+        if item is Ellipsis:
+            axis += array.ndim - used
+        elif isinstance(item, np.ndarray) and item.dtype == bool:
+            for each, length in enumerate(item.shape, start=axis):
+                if length != array.shape[each]:
+                    raise IndexError(
+                        f"boolean index did not match indexed array along dimension {each}; dimension is "
+                        f"{array.shape[each]} but corresponding boolean dimension is {length}"
+                    )
+        elif isinstance(item, np.ndarray):
+            length = array.shape[axis]
+            if item.size and length:
+                found[place] = item.astype(np.int64) % length
+            elif item.size:
+                raise IndexError("cannot do a non-empty take from an empty axes.")
+        axis += axes_of(item)
+    return tuple(found), True
+
+
+def index_of(item: Any) -> Any:
+    """Return one index: an int, a slice, None, the ellipsis, or a NumPy array of integers or booleans."""
+    if item is None or item is Ellipsis or isinstance(item, slice):
+        return item
+    if isinstance(item, Base):
+        array = item._array
+    elif isinstance(item, bool | np.bool_ | list | tuple | np.ndarray):
+        try:
+            from .creation import array as to_device
+
+            array = to_device(item)._array
+        except ValueError:
+            raise IndexError(VALID) from None
+        if isinstance(item, list | tuple) and array.size == 0:
+            array = array.astype(np.int32)
+    elif np.isscalar(item) and not isinstance(item, str | bytes):
+        return int(item)
+    else:
+        try:
+            return operator.index(item)
+        except TypeError:
+            raise IndexError(VALID) from None
+    if array.dtype.kind not in "iub":
+        raise IndexError(
+            f"arrays used as indices must be of integer or boolean type. (actual: {array.dtype.type})"
+        )
+    return array
+
+
+def axes_of(item: Any) -> int:
+    """Return how many axes an index takes up."""
+    if item is None or item is Ellipsis:
+        return 0
+    return item.ndim if isinstance(item, np.ndarray) and item.dtype == bool else 1
+
+
+def select(array: np.ndarray, items: tuple) -> np.ndarray:
+    """Return the view that a basic index names; without axes for a single element."""
+    try:
+        return array[items] if Ellipsis in items else array[(*items, ...)]
+    except IndexError as problem:
+        text = str(problem)
+        raise IndexError(text[0].upper() + text[1:] if text.startswith("index ") else text) from None
+
+
+def getitem(a: Any, key: Any) -> Any:
+    """Do what `a[key]` does: a view for integers and slices, a copy for arrays of indices and masks."""
+    if type(key) is str or (type(key) is list and key and all(type(name) is str for name in key)):
+        return view_of(a._array[key], a)
+    items, advanced = prepare(a._array, key)
+    if not advanced:
+        return view_of(select(a._array, items), a)
+    return adopt(upload(a._array[items]))
+
+
+def setitem(a: Any, key: Any, value: Any) -> None:
+    """Do what `a[key] = value` does.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit; for a NumPy array or a list assigned to a slice: copy it to the device first.
+    """
+    if type(key) is str:
+        setitem(view_of(a._array[key], a), ..., value)
+        return
+    items, advanced = prepare(a._array, key)
+    if not advanced:
+        target = select(a._array, items)
+        if isinstance(value, Base):
+            store(target, value._array)
+        else:
+            fill(target, value)
+        return
+    source = given(a, value)
+    target = a._array[items]
+    try:
+        converted = np.empty(target.shape, a._array.dtype)
+        store(converted, source)
+    except ValueError:
+        raise shapes_differ(source.shape, target.shape) from None
+    a._array[items] = converted
+
+
+def given(a: Any, value: Any) -> np.ndarray:
+    """Return a value to assign through an array of indices; NumPy arrays and lists are copied to the device."""
+    if isinstance(value, Base):
+        return value._array
+    from .creation import array
+
+    return array(value, dtype=a._array.dtype)._array
+
+
+def store(target: np.ndarray, source: np.ndarray) -> None:
+    """Write an array, broadcast and converted, into another."""
+    shape = source.shape
+    while len(shape) > target.ndim and shape[0] == 1:
+        shape = shape[1:]
+    try:
+        source = np.broadcast_to(source.reshape(shape), target.shape)
+    except ValueError:
+        raise shapes_differ(source.shape, target.shape) from None
+    if np.may_share_memory(source, target):
+        source = source.copy()
+    cast(source, target)
+
+
+def fill(target: np.ndarray, value: Any) -> None:
+    """Write one number everywhere.
+
+    Raises
+    ------
+    ValueError
+        If the value is a NumPy array with axes, or a list.
+    TypeError
+        If it is no number.
+    """
+    if isinstance(value, Base):
+        if value._array.ndim:
+            raise ValueError("non-scalar cupy.ndarray cannot be used for fill")
+        cast(np.broadcast_to(value._array, target.shape), target)
+        return
+    if isinstance(value, np.ndarray):
+        if value.shape != ():
+            raise ValueError("non-scalar numpy.ndarray cannot be used for fill")
+        value = value.item()
+    if hasattr(value, "__cuda_array_interface__"):
+        from .exchange import from_interface
+
+        store(target, from_interface(value)._array)
+        return
+    if isinstance(value, list | tuple):
+        raise ValueError("non-scalar numpy.ndarray cannot be used for fill")
+    if not isinstance(value, int | float | complex | np.generic | np.void) or isinstance(value, str | bytes):
+        raise unsupported(value)
+    if isinstance(value, complex | np.complexfloating) and target.dtype.kind not in "cb":
+        value = value.real
+    if isinstance(value, np.floating) and target.dtype.kind in "iu":
+        cast(np.broadcast_to(value, target.shape), target)
+        return
+    target[...] = value
+
+
+# What CUDA's atomic operations can do, by CuPy's list.
+ATOMIC = {
+    "add": ["int32", "int64", "float16", "float32", "float64", "uint32", "uint64"],
+    "maximum": ["int32", "int64", "float32", "float64", "uint32", "uint64"],
+    "minimum": ["int32", "int64", "float32", "float64", "uint32", "uint64"],
+}
+SCATTER = {"add": np.add, "max": np.maximum, "min": np.minimum}
+
+
+def scatter_named(a: Any, key: Any, value: Any, name: str) -> None:
+    """Do `scatter_add`, `scatter_max` or `scatter_min`, and warn as CuPy does that `ufunc.at` is their new name."""
+    function = SCATTER[name]
+    point = "." if name == "add" else ""
+    warnings.warn(
+        f"`ndarray.scatter_{name}` is deprecated{point} Please use `cupy.{function.__name__}.at` instead.",
+        DeprecationWarning,
+        stacklevel=4,
+    )
+    scatter(a, key, value, function)
+
+
+def scatter(a: Any, key: Any, value: Any, function: np.ufunc) -> None:
+    """Apply a function of two to the elements at some indices, once for each time an index occurs.
+
+    Raises
+    ------
+    TypeError
+        If arrays of indices are used with a dtype that CuPy has no atomic operation for.
+    """
+    items, advanced = prepare(a._array, key)
+    masked = any(isinstance(item, np.ndarray) and item.dtype == bool for item in items)
+    dtypes = ATOMIC.get(function.__name__)
+    if advanced and not masked and dtypes and a._array.dtype.name not in dtypes:
+        raise TypeError(f"cupy.{function.__name__}.at only supports {', '.join(dtypes)} as data type")
+    source = given(a, value)
+    with np.errstate(all="ignore"):
+        if advanced:
+            function.at(a._array, items, source.astype(a._array.dtype))
+        else:
+            target = select(a._array, items)
+            function(target, source, out=target, casting="same_kind")
+
+
+def take(a: Any, indices: Any, axis: int | None, out: Any) -> Any:
+    """Return elements at indices along an axis; those out of bounds wrap around."""
+    array = a._array
+    index = index_of(indices if not np.isscalar(indices) else int(indices))
+    flat = array.reshape(-1) if axis is None else array
+    where = 0 if axis is None else axis
+    length = flat.shape[where]
+    if np.size(index) and not length:
+        raise IndexError("cannot do a non-empty take from an empty axes.")
+    result = np.take(flat, np.asarray(index, np.int64) % length if length else index, where)
+    if out is None:
+        return adopt(upload(result))
+    if out._array.dtype != array.dtype:
+        raise TypeError("Output dtype mismatch")
+    if out._array.shape != result.shape:
+        raise ValueError("Output shape mismatch")
+    out._array[...] = result
+    return out
+
+
+def put(a: Any, indices: Any, values: Any, mode: str) -> None:
+    """Write values at indices of the flattened array.
+
+    Raises
+    ------
+    ValueError
+        If the mode is none of "raise", "wrap" and "clip".
+    IndexError
+        For an index out of bounds, with the mode "raise".
+    """
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError("clipmode not understood")
+    try:
+        np.put(a._array, index_of(indices), given(a, values).astype(a._array.dtype), mode)
+    except IndexError:
+        raise IndexError("invalid entry in indices array") from None

@@ -1,0 +1,219 @@
+"""`cupyx.jit` without a GPU: kernels in Python, run by the stand-in for `numba.cuda`.
+
+The two dialects differ in a few names, which are translated line by line, so that errors name the learner's lines.
+Types follow Numba: `threadIdx.x` is an int64 and not a uint32, and a variable may change its type.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import linecache
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from host_to_device.standins import numba_cuda
+from host_to_device.standins.cupy import running
+from host_to_device.standins.cupy.names import NotInStandIn, missing
+from host_to_device.standins.numba_cuda import names
+from host_to_device.standins.numba_cuda.devices import CudaAPIError
+from host_to_device.standins.numba_cuda.memory import DeviceNDArray
+
+threadIdx, blockDim, blockIdx, gridDim = names.threadIdx, names.blockDim, names.blockIdx, names.gridDim
+warpsize, grid, gridsize = names.warpsize, names.grid, names.gridsize
+syncthreads, syncwarp = names.syncthreads, names.syncwarp
+shfl_sync, shfl_up_sync = names.shfl_sync, names.shfl_up_sync
+shfl_down_sync, shfl_xor_sync = names.shfl_down_sync, names.shfl_xor_sync
+atomic_add, atomic_sub, atomic_exch = names.atomic.add, names.atomic.sub, names.atomic.exch
+atomic_min, atomic_max = names.atomic.min, names.atomic.max
+atomic_inc, atomic_dec, atomic_cas = names.atomic.inc, names.atomic.dec, names.atomic.cas
+atomic_and, atomic_or, atomic_xor = names.atomic.and_, names.atomic.or_, names.atomic.xor
+
+
+class JitName:
+    """A name of `cupyx.jit` that only a kernel can use, and that Numba has in another form."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"<cupyx.jit.{self.name}: for use in a kernel>"
+
+    def __call__(self, *_: Any, **__: Any) -> None:
+        raise RuntimeError("Cannot call this function from Python layer.")
+
+
+shared_memory, laneid = JitName("shared_memory"), JitName("laneid")
+
+OURS = "__cuda"  # what the translated source calls the stand-in for numba.cuda
+
+
+NOT_HERE = ("cg", "cub", "range", "thrust")  # of cupyx.jit
+
+
+def __getattr__(name: str) -> Any:
+    if name in NOT_HERE:
+        raise NotInStandIn(missing(f"cupyx.jit.{name}"))
+    raise AttributeError(f"module 'cupyx.jit' has no attribute '{name}'")
+
+
+def rawkernel(*, mode: str = "cuda", device: bool = False) -> Callable[[Callable], Any]:
+    """Make a kernel of a Python function: `kernel(grid, block, args)` or `kernel[grid, block](*args)`.
+
+    Parameters
+    ----------
+    mode
+        'cuda' or 'numpy': whose rules types follow on a GPU. Here it changes nothing.
+    device
+        True makes a function for kernels to call.
+    """
+
+    def wrapper(function: Callable) -> Any:
+        if device:
+            return numba_cuda.jit(device=True)(translated(function))
+        return functools.update_wrapper(JitRawKernel(function, mode), function)
+
+    return wrapper
+
+
+class JitRawKernel:
+    """What `rawkernel` returns; translated and compiled when it is first launched."""
+
+    def __init__(self, function: Callable, mode: str) -> None:
+        self._function, self._mode = function, mode
+        self._kernel: Any = None
+
+    def __call__(
+        self, grid: tuple, block: tuple, args: tuple, shared_mem: int = 0, stream: Any = None
+    ) -> None:
+        """Run the kernel to its end.
+
+        Parameters
+        ----------
+        grid, block
+            The numbers of blocks and of threads in a block: tuples of 1 to 3.
+        args
+            CuPy arrays, numbers and NumPy scalars.
+        shared_mem
+            Dynamic shared memory of a block, in bytes.
+
+        Raises
+        ------
+        TypeError
+            If an argument is something else.
+        CUDADriverError
+            If the launch is beyond the limits.
+        """
+        passed = []
+        for each in args:
+            if running.is_array(each):
+                passed.append(DeviceNDArray(each._array))
+            elif np.isscalar(each) and not isinstance(each, str | bytes):
+                passed.append(each)
+            else:
+                raise TypeError(f"{type(each)} is not supported for RawKernel")
+        if self._kernel is None:
+            self._kernel = numba_cuda.jit(translated(self._function))
+        sizes = [tuple(max(1, int(each)) for each in (*size, 1, 1)[:3]) for size in (grid, block)]
+        try:
+            launch = self._kernel[(*sizes, 0, shared_mem)]
+        except CudaAPIError as problem:
+            reason = str(problem).partition(": ")[2] or str(problem)
+            raise running.driver_error("CUDA_ERROR_INVALID_VALUE", f"invalid argument: {reason}") from None
+        launch(*passed)
+
+    def __getitem__(self, grid_and_block: tuple) -> Callable[..., None]:
+        """Return the launch in Numba's style: `kernel[grid, block](*args)`."""
+        grid, block = (each if isinstance(each, tuple) else (each, 1, 1) for each in grid_and_block)
+        return lambda *args, **kwargs: self(grid, block, args, **kwargs)
+
+    @property
+    def cached_code(self) -> str:
+        """The generated CUDA C++, which the stand-in does not make: it runs the Python function."""
+        raise NotImplementedError(
+            "the stand-in makes no CUDA C++ of a cupyx.jit kernel: it runs the Python function"
+        )
+
+    cached_codes = cached_code
+
+
+def translated(function: Callable) -> Callable:
+    """Return the function with the names that Numba has in another form, its lines where they were.
+
+    Raises
+    ------
+    OSError
+        If the source is not available.
+    """
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except (OSError, TypeError) as problem:
+        raise OSError(
+            f"the source of {function.__name__}() is not available: write it in a notebook cell or in a file"
+        ) from problem
+    source = textwrap.dedent("".join(lines))
+    space = {**function.__globals__, **dict(zip(function.__code__.co_freevars, cells(function), strict=True))}
+    changes = replacements(ast.parse(source), space)
+    if not changes:
+        return function
+    rows = [list(line.encode()) for line in source.splitlines(keepends=True)]
+    for node, text in changes:
+        rows[node.lineno - 1][node.col_offset : node.end_col_offset] = list(text.encode())
+    text = "".join(bytes(row).decode() for row in rows)
+    filename = f"cupyx.jit/{function.__code__.co_filename}"
+    padded = "\n" * (first - 1) + text
+    linecache.cache[filename] = (len(padded), None, padded.splitlines(keepends=True), filename)
+    tree = ast.parse(text)
+    ast.increment_lineno(tree, first - 1)
+    definition = tree.body[0]
+    definition.decorator_list = []
+    free = [OURS, *function.__code__.co_freevars]
+    factory = ast.parse(f"def factory({', '.join(free)}):\n    return {definition.name}")
+    factory.body[0].body.insert(0, definition)
+    made: dict[str, Any] = {}
+    exec(compile(ast.fix_missing_locations(factory), filename, "exec"), function.__globals__, made)
+    return made["factory"](numba_cuda, *cells(function))
+
+
+def cells(function: Callable) -> list[Any]:
+    """Return what the function's free variables hold."""
+    return [cell.cell_contents for cell in function.__closure__ or ()]
+
+
+def replacements(tree: ast.Module, space: dict[str, Any]) -> list[tuple[ast.Call, str]]:
+    """Return the calls to be replaced, from the last to the first, each with its new text."""
+    found = []
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        name = resolved(node.func, space)
+        if name is laneid:
+            found.append((node, f"{OURS}.laneid"))
+        elif name is shared_memory:
+            given = dict(zip(("dtype", "size"), node.args, strict=False))
+            given |= {keyword.arg: keyword.value for keyword in node.keywords}
+            if set(given) != {"dtype", "size"} or len(node.args) > 2:
+                raise TypeError("jit.shared_memory() takes a dtype and a size")
+            size = given["size"]
+            shape = "0" if isinstance(size, ast.Constant) and size.value is None else ast.unparse(size)
+            text = f"{OURS}.shared.array(shape={shape}, dtype={ast.unparse(given['dtype'])})"
+            found.append((node, text))
+        else:
+            continue
+        if node.end_lineno != node.lineno:
+            raise SyntaxError(f"{ast.unparse(node.func)}(): write the call on one line")
+    return sorted(found, key=lambda each: (each[0].lineno, each[0].col_offset), reverse=True)
+
+
+def resolved(node: ast.expr, space: dict[str, Any]) -> Any:
+    """Return the object that a name or a dotted name stands for, or None."""
+    if isinstance(node, ast.Name):
+        return space.get(node.id)
+    if isinstance(node, ast.Attribute):
+        owner = resolved(node.value, space)
+        return None if owner is None else inspect.getattr_static(owner, node.attr, None)
+    return None

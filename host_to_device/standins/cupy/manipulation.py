@@ -1,0 +1,433 @@
+"""Functions that rearrange arrays: shape, axes, joining, splitting, repeating."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .base import Base, adopt, on_device, unsupported, upload, view_of, wrap
+
+
+def reshape(a: Any, newshape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
+    """Return the elements in another shape; see `ndarray.reshape`."""
+    return a.reshape(newshape, order=order, copy=copy)
+
+
+def ravel(a: Any, order: str = "C") -> Any:
+    """Return the elements along one axis; see `ndarray.ravel`."""
+    return a.ravel(order)
+
+
+def transpose(a: Any, axes: Any = None) -> Any:
+    """Return a view with the axes in another order."""
+    return a.transpose(axes)
+
+
+permute_dims = transpose
+
+
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    """Return a view with two axes swapped."""
+    return a.swapaxes(axis1, axis2)
+
+
+def squeeze(a: Any, axis: Any = None) -> Any:
+    """Return a view without axes of size one."""
+    return a.squeeze(axis)
+
+
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
+    """Return the elements, each repeated."""
+    return a.repeat(repeats, axis)
+
+
+def shape(a: Any) -> tuple[int, ...]:
+    """Return the size along each axis."""
+    return a.shape if isinstance(a, Base) else np.shape(a)
+
+
+def ndim(a: Any) -> int:
+    """Return the number of axes."""
+    return a.ndim if isinstance(a, Base) else np.ndim(a)
+
+
+def size(a: Any, axis: int | None = None) -> int:
+    """Return the number of elements, or those along an axis."""
+    if not isinstance(a, Base):
+        raise TypeError(
+            f"Argument 'a' has incorrect type (expected cupy._core.core._ndarray_base, got {type(a).__name__})"
+        )
+    return a.size if axis is None else a.shape[axis]
+
+
+@on_device
+def matrix_transpose(x: Any, /) -> Any:
+    """Return a view with the last two axes swapped."""
+    if x.ndim < 2:
+        raise ValueError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
+    return x.swapaxes(-1, -2)
+
+
+@on_device
+def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    """Return a view with axes moved to other places."""
+    return np.moveaxis(a, source, destination)
+
+
+@on_device
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    """Return a view with an axis moved before another."""
+    return np.rollaxis(a, axis, start)
+
+
+@on_device
+def expand_dims(a: Any, axis: Any) -> Any:
+    """Return a view with more axes, of size one."""
+    return np.expand_dims(a, axis)
+
+
+@on_device
+def broadcast_to(array: Any, shape: Any) -> Any:
+    """Return a view in a larger shape, elements repeated; writing to it writes to the elements shared."""
+    try:
+        return _writeable(np.broadcast_to(array, shape))
+    except ValueError:
+        raise ValueError(
+            f"operands could not be broadcast together with shape {array.shape} and requested shape {shape}"
+        ) from None
+
+
+@on_device
+def broadcast_arrays(*args: Any) -> Any:
+    """Return views of arrays in the shape that they have together."""
+    return tuple(_writeable(each) for each in np.broadcast_arrays(*args))
+
+
+def _writeable(view: np.ndarray) -> np.ndarray:
+    """Return the view without NumPy's protection of repeated elements, which CuPy does not have."""
+    return np.lib.stride_tricks.as_strided(view, view.shape, view.strides)
+
+
+class broadcast:
+    """The shape that arrays have together, and views of them in it (CuPy's `cupy.broadcast`).
+
+    Parameters
+    ----------
+    arrays
+        Arrays of the device, or numbers.
+    """
+
+    def __init__(self, *arrays: Any) -> None:
+        from .ufuncs import operand
+
+        operands = [operand(each) for each in arrays]
+        self.shape = np.broadcast_shapes(*(np.shape(each) for each in operands))
+        self.nd = len(self.shape)
+        self.size = int(np.prod(self.shape))
+        self.values = tuple(
+            view_of(_writeable(np.broadcast_to(each._array, self.shape)), each)
+            if isinstance(each, Base)
+            else each
+            for each in arrays
+        )
+
+
+def _atleast(function: Any, arrays: tuple) -> Any:
+    results = []
+    for each in arrays:
+        if not isinstance(each, Base):
+            each = adopt(upload(each))
+        results.append(wrap(function(each._array), {id(each._array): each}))
+    return results[0] if len(results) == 1 else results
+
+
+def atleast_1d(*arys: Any) -> Any:
+    """Return views with at least one axis."""
+    return _atleast(np.atleast_1d, arys)
+
+
+def atleast_2d(*arys: Any) -> Any:
+    """Return views with at least two axes."""
+    return _atleast(np.atleast_2d, arys)
+
+
+def atleast_3d(*arys: Any) -> Any:
+    """Return views with at least three axes."""
+    return _atleast(np.atleast_3d, arys)
+
+
+# Joining
+
+
+def _check_joined(tup: Any) -> None:
+    """Refuse to join anything but device arrays of one number of axes."""
+    if not tup:
+        raise ValueError("Cannot concatenate from empty tuple")
+    for each in tup:
+        if not isinstance(each, Base):
+            raise unsupported(each)
+    if len({each.ndim for each in tup}) > 1:
+        raise ValueError("All arrays to concatenate must have the same ndim")
+
+
+def concatenate(
+    tup: Any, axis: int | None = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+) -> Any:
+    """Join arrays along an axis.
+
+    Raises
+    ------
+    TypeError
+        If one is no device array.
+    """
+    tup = list(tup)
+    _check_joined(tup)
+    arrays = [each._array for each in tup]
+    if out is None:
+        return adopt(upload(np.concatenate(arrays, axis, dtype=dtype, casting=casting)))
+    np.concatenate(arrays, axis, out._array, casting=casting)
+    return out
+
+
+concat = concatenate
+
+
+def stack(tup: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    """Join arrays of one shape along a new axis."""
+    tup = list(tup)
+    _check_joined(tup)
+    result = np.stack([each._array for each in tup], axis, dtype=dtype, casting=casting)
+    if out is None:
+        return adopt(upload(result))
+    out._array[...] = result
+    return out
+
+
+def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    """Join arrays as rows."""
+    return concatenate([atleast_2d(each) for each in tup], 0, dtype=dtype, casting=casting)
+
+
+row_stack = vstack
+
+
+def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    """Join arrays side by side."""
+    arrays = [atleast_1d(each) for each in tup]
+    return concatenate(arrays, 0 if arrays[0].ndim == 1 else 1, dtype=dtype, casting=casting)
+
+
+def dstack(tup: Any) -> Any:
+    """Join arrays along the third axis."""
+    return concatenate([atleast_3d(each) for each in tup], 2)
+
+
+def column_stack(tup: Any) -> Any:
+    """Join vectors as columns."""
+    if not all(isinstance(each, Base) for each in tup):
+        raise TypeError("Only cupy arrays can be column stacked")
+    return adopt(upload(np.column_stack([each._array for each in tup])))
+
+
+@on_device
+def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+    """Return the array with values at its end."""
+    return np.append(arr, values, axis)
+
+
+@on_device
+def delete(arr: Any, indices: Any, axis: int | None = None) -> Any:
+    """Return the array without some slices."""
+    return np.delete(arr, indices, axis)
+
+
+# Splitting
+
+
+@on_device
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    """Return views of parts, which may differ in length."""
+    return np.array_split(ary, indices_or_sections, axis)
+
+
+@on_device
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    """Return views of parts of one length, or between indices."""
+    if np.isscalar(indices_or_sections) and ary.shape[axis] % indices_or_sections:
+        raise ValueError(
+            f"indices_or_sections must divide the size along the axes.\nactual size along the axis: "
+            f"{ary.shape[axis]}, given indices_or_sections: {indices_or_sections}"
+        )
+    return np.split(ary, indices_or_sections, axis)
+
+
+def hsplit(ary: Any, indices_or_sections: Any) -> Any:
+    """Return views of parts side by side."""
+    if ary.ndim == 0:
+        raise ValueError("Cannot hsplit a zero-dimensional array")
+    return split(ary, indices_or_sections, 0 if ary.ndim == 1 else 1)
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> Any:
+    """Return views of parts above each other."""
+    if ary.ndim < 2:
+        raise ValueError("Cannot vsplit an array with less than 2 dimensions")
+    return split(ary, indices_or_sections, 0)
+
+
+def dsplit(ary: Any, indices_or_sections: Any) -> Any:
+    """Return views of parts along the third axis."""
+    if ary.ndim < 3:
+        raise ValueError("Cannot dsplit an array with less than 3 dimensions")
+    return split(ary, indices_or_sections, 2)
+
+
+# Repeating and reordering
+
+
+@on_device
+def tile(A: Any, reps: Any) -> Any:
+    """Return the array repeated along its axes."""
+    return np.tile(A, reps)
+
+
+@on_device
+def resize(a: Any, new_shape: Any) -> Any:
+    """Return the elements in another shape, repeated as needed."""
+    return np.resize(a, new_shape)
+
+
+@on_device
+def flip(a: Any, axis: Any = None) -> Any:
+    """Return a view with axes reversed."""
+    return np.flip(a, axis)
+
+
+@on_device
+def fliplr(a: Any) -> Any:
+    """Return a view with the second axis reversed."""
+    if a.ndim < 2:
+        raise ValueError("Input must be >= 2-d")
+    return np.fliplr(a)
+
+
+@on_device
+def flipud(a: Any) -> Any:
+    """Return a view with the first axis reversed."""
+    if a.ndim < 1:
+        raise ValueError("Input must be >= 1-d")
+    return np.flipud(a)
+
+
+@on_device
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    """Return the elements shifted along an axis, those behind the end coming back at the start."""
+    return np.roll(a, shift, axis)
+
+
+@on_device
+def rot90(a: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
+    """Return the array turned by a right angle, `k` times."""
+    return np.rot90(a, k, axes)
+
+
+@on_device
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
+    """Return the array with a border."""
+    return np.pad(array, pad_width, mode, **kwargs)
+
+
+@on_device
+def trim_zeros(filt: Any, trim: str = "fb") -> Any:
+    """Return a vector without zeros at its ends."""
+    return np.trim_zeros(filt, trim)
+
+
+@on_device
+def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
+    """Return booleans packed into bytes."""
+    return np.packbits(a, axis, bitorder)
+
+
+@on_device
+def unpackbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
+    """Return the bits of bytes."""
+    return np.unpackbits(a, axis, bitorder=bitorder)
+
+
+@on_device
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+) -> Any:
+    """Return the different elements, sorted; with their indices and counts if asked for."""
+    return np.unique(ar, return_index, return_inverse, return_counts, axis, equal_nan=equal_nan)
+
+
+class _UniqueAllResult(NamedTuple):
+    """What `unique_all` returns."""
+
+    values: Any
+    indices: Any
+    inverse_indices: Any
+    counts: Any
+
+
+class _UniqueCountsResult(NamedTuple):
+    """What `unique_counts` returns."""
+
+    values: Any
+    counts: Any
+
+
+class _UniqueInverseResult(NamedTuple):
+    """What `unique_inverse` returns."""
+
+    values: Any
+    inverse_indices: Any
+
+
+def unique_all(x: Any) -> _UniqueAllResult:
+    """Return the different elements, their first places, where each element is among them, and their counts."""
+    values, places, inverse, counts = unique(x, True, True, True, equal_nan=False)
+    return _UniqueAllResult(values, places, inverse.reshape(x.shape), counts)
+
+
+def unique_counts(x: Any) -> _UniqueCountsResult:
+    """Return the different elements and how often each occurs."""
+    return _UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False))
+
+
+def unique_inverse(x: Any) -> _UniqueInverseResult:
+    """Return the different elements, and where each element is among them."""
+    values, inverse = unique(x, return_inverse=True, equal_nan=False)
+    return _UniqueInverseResult(values, inverse.reshape(x.shape))
+
+
+def unique_values(x: Any) -> Any:
+    """Return the different elements."""
+    return unique(x, equal_nan=False)
+
+
+def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = None) -> None:
+    """Copy elements of one device array, or a number, into another; where a mask holds, if one is given.
+
+    Raises
+    ------
+    TypeError
+        If the conversion is not allowed, or one is a NumPy array.
+    """
+    from .ufuncs import operand
+
+    source = operand(src)
+    if not np.can_cast(getattr(source, "dtype", np.min_scalar_type(source)), dst.dtype, casting) and not (
+        isinstance(source, int | float) and dst.dtype.kind in "fc"
+    ):
+        raise TypeError(f"Cannot cast {np.asarray(source).dtype} to {dst.dtype} in {casting} casting mode")
+    np.copyto(dst._array, source, casting="unsafe", where=True if where is None else operand(where))

@@ -1,0 +1,304 @@
+"""The methods by which arrays change shape and compute: NumPy's, on the device's memory, with CuPy's signatures."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from . import indexing
+from .base import Base, adopt, unsupported, upload, view_of
+from .ufuncs import ALL
+
+
+def reduced(result: Any, out: Any = None) -> Any:
+    """Return NumPy's result on the device, or `out` filled with it.
+
+    Raises
+    ------
+    ValueError
+        If `out` has another shape.
+    """
+    if out is None:
+        return adopt(upload(result))
+    if not isinstance(out, Base):
+        raise (
+            unsupported(out)
+            if isinstance(out, np.ndarray)
+            else TypeError("Output arguments must be cupy.ndarray")
+        )
+    if out._array.shape != np.shape(result):
+        raise ValueError(
+            f"Output array is the wrong shape: expected {np.shape(result)}, but got {out._array.shape}"
+        )
+    np.copyto(out._array, result, casting="unsafe")
+    return out
+
+
+def refuse_empty(array: np.ndarray, axis: Any, name: str) -> None:
+    """Refuse a reduction of nothing that has no neutral element, in CuPy's words."""
+    if array.size:
+        return
+    axes = range(array.ndim) if axis is None else np.atleast_1d(axis)
+    if any(array.shape[each] == 0 for each in axes):
+        raise ValueError(f"zero-size array to reduction operation cupy_{name} which has no identity")
+
+
+def quiet(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a function of NumPy without its warnings: a GPU gives none."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return function(*args, **kwargs)
+
+
+class Calculation:
+    """Methods of `ndarray`; results are arrays on the device, also those with a single element."""
+
+    __slots__ = ()
+
+    # Shape
+
+    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
+        """Return the elements in another shape, as a view where that is possible.
+
+        Raises
+        ------
+        ValueError
+            If the number of elements would change, or `copy` is False and a copy is needed.
+        """
+        if len(shape) == 1 and np.iterable(shape[0]):
+            shape = tuple(shape[0])
+        array = self._array
+        try:
+            result = array.reshape(shape, order=order)
+        except ValueError as problem:
+            # CuPy writes shapes as Python does, NumPy without blanks.
+            text, into, size = str(problem).partition("into shape ")
+            raise ValueError(f"{text}{into}{size.replace(',', ', ').replace(', )', ',)')}") from None
+        shares = not array.size or np.may_share_memory(result, array)
+        if shares and not copy:
+            return view_of(result, self)
+        if copy is False:
+            raise ValueError("Unable to avoid creating a copy while reshaping.")
+        return adopt(upload(result))
+
+    def transpose(self, *axes: Any) -> Any:
+        """Return a view with the axes in another order; without arguments, reversed."""
+        if len(axes) == 1 and (axes[0] is None or np.iterable(axes[0])):
+            axes = axes[0]
+        return view_of(self._array.transpose(axes or None), self)
+
+    def swapaxes(self, axis1: int, axis2: int) -> Any:
+        """Return a view with two axes swapped."""
+        return view_of(self._array.swapaxes(axis1, axis2), self)
+
+    def flatten(self, order: str = "C") -> Any:
+        """Return a copy with one axis."""
+        return adopt(upload(self._array.flatten(order)))
+
+    def ravel(self, order: str = "C") -> Any:
+        """Return the elements along one axis, as a view where that is possible."""
+        result = self._array.ravel(order)
+        return view_of(result, self) if np.may_share_memory(result, self._array) else adopt(upload(result))
+
+    def squeeze(self, axis: Any = None) -> Any:
+        """Return a view without axes of size one."""
+        return view_of(self._array.squeeze(axis), self)
+
+    def reduced_view(self, dtype: Any = None) -> Any:
+        """Return a view with as few axes as the memory allows."""
+        if self._array.ndim > 1 and self._array.flags.c_contiguous:
+            return view_of(self._array.reshape(-1), self)
+        return self
+
+    # Elements
+
+    def take(self, indices: Any, axis: int | None = None, out: Any = None) -> Any:
+        """Return elements at indices along an axis; indices out of bounds wrap around."""
+        return indexing.take(self, indices, axis, out)
+
+    def put(self, indices: Any, values: Any, mode: str = "wrap") -> None:
+        """Write values at indices of the flattened array."""
+        indexing.put(self, indices, values, mode)
+
+    def repeat(self, repeats: Any, axis: int | None = None) -> Any:
+        """Return the elements, each repeated."""
+        if isinstance(repeats, np.ndarray):
+            raise TypeError("'repeats' does not accept numpy.ndarray; convert with cupy.array() first")
+        times = repeats._array if isinstance(repeats, Base) else repeats
+        return reduced(np.repeat(self._array, times, axis))
+
+    def choose(self, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+        """Return elements of `choices`, chosen by the numbers in this array."""
+        lists = choices._array if isinstance(choices, Base) else [each._array for each in choices]
+        try:
+            return reduced(np.choose(self._array, list(lists), mode=mode), out)
+        except ValueError as problem:
+            raise ValueError(str(problem)) from None
+
+    def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> Any:
+        """Return the slices along an axis for which a one-dimensional condition holds."""
+        mask = condition._array if isinstance(condition, Base) else np.asarray(condition, int)
+        if mask.ndim != 1:
+            raise ValueError("condition must be a 1-d array")
+        return reduced(np.compress(mask, self._array, axis), out)
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+        """Return a view of a diagonal."""
+        result = self._array.diagonal(offset, axis1, axis2)
+        result.flags.writeable = True
+        return view_of(result, self)
+
+    def nonzero(self) -> tuple:
+        """Return the indices of elements that are not zero, an array for each axis."""
+        if self._array.ndim == 0:
+            raise ValueError(
+                "Calling nonzero on 0d arrays is not allowed. Use cp.atleast_1d(scalar).nonzero() instead."
+            )
+        return tuple(adopt(upload(each)) for each in self._array.nonzero())
+
+    def sort(self, axis: int = -1, kind: str | None = None) -> None:
+        """Sort in place, keeping equal elements in their order."""
+        check_kind(kind)
+        if self._array.ndim == 0:
+            raise np.exceptions.AxisError("Sorting arrays with the rank of zero is not supported")
+        if not self._array.flags.c_contiguous:
+            raise NotImplementedError("Sorting non-contiguous array is not supported.")
+        self._array.sort(axis, kind="stable")
+
+    def argsort(self, axis: int | None = -1, kind: str | None = None) -> Any:
+        """Return the indices that sort the array."""
+        check_kind(kind)
+        return reduced(self._array.argsort(axis, kind="stable"))
+
+    def partition(self, kth: Any, axis: int = -1) -> None:
+        """Sort in place as far as the elements at `kth` are where sorting puts them."""
+        self._array.partition(kth, axis)
+
+    def argpartition(self, kth: Any, axis: int | None = -1) -> Any:
+        """Return the indices that partition the array."""
+        return reduced(self._array.argpartition(kth, axis))
+
+    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Any:
+        """Return where values belong in this sorted array."""
+        order = None if sorter is None else sorter._array
+        return reduced(self._array.searchsorted(searched(v), side, order))
+
+    # Reductions
+
+    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        """Return the sum along axes."""
+        return reduced(quiet(np.add.reduce, self._array, axis, dtype, None, bool(keepdims)), out)
+
+    def prod(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool | None = None) -> Any:
+        """Return the product along axes."""
+        return reduced(quiet(np.multiply.reduce, self._array, axis, dtype, None, bool(keepdims)), out)
+
+    def max(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        """Return the largest element along axes; NaN where there is one."""
+        refuse_empty(self._array, axis, "max")
+        return reduced(quiet(self._array.max, axis, keepdims=keepdims), out)
+
+    def min(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        """Return the smallest element along axes; NaN where there is one."""
+        refuse_empty(self._array, axis, "min")
+        return reduced(quiet(self._array.min, axis, keepdims=keepdims), out)
+
+    def argmax(self, axis: Any = None, out: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+        """Return the index of the largest element along an axis."""
+        refuse_empty(self._array, axis, "argmax")
+        return reduced(np.asarray(self._array.argmax(axis, keepdims=keepdims), dtype), out)
+
+    def argmin(self, axis: Any = None, out: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+        """Return the index of the smallest element along an axis."""
+        refuse_empty(self._array, axis, "argmin")
+        return reduced(np.asarray(self._array.argmin(axis, keepdims=keepdims), dtype), out)
+
+    def ptp(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        """Return the largest element less the smallest."""
+        refuse_empty(self._array, axis, "max")
+        return reduced(np.ptp(self._array, axis, keepdims=keepdims), out)
+
+    def mean(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        """Return the mean along axes."""
+        return reduced(quiet(self._array.mean, axis, dtype, keepdims=keepdims), out)
+
+    def var(
+        self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False
+    ) -> Any:
+        """Return the variance along axes."""
+        return reduced(quiet(self._array.var, axis, dtype, ddof=ddof, keepdims=keepdims), out)
+
+    def std(
+        self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False
+    ) -> Any:
+        """Return the standard deviation along axes."""
+        return reduced(quiet(self._array.std, axis, dtype, ddof=ddof, keepdims=keepdims), out)
+
+    def all(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        """Return whether all elements along axes are not zero."""
+        return reduced(self._array.all(axis, keepdims=keepdims), out)
+
+    def any(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        """Return whether an element along axes is not zero."""
+        return reduced(self._array.any(axis, keepdims=keepdims), out)
+
+    def cumsum(self, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+        """Return the sums of the elements up to each one."""
+        return reduced(quiet(self._array.cumsum, axis, dtype), out)
+
+    def cumprod(self, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+        """Return the products of the elements up to each one."""
+        return reduced(quiet(self._array.cumprod, axis, dtype), out)
+
+    def trace(
+        self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+    ) -> Any:
+        """Return the sum of a diagonal."""
+        return self.diagonal(offset, axis1, axis2).sum(-1, dtype, out, False)
+
+    # Element by element
+
+    def clip(self, min: Any = None, max: Any = None, out: Any = None) -> Any:
+        """Return the elements, limited to an interval."""
+        if min is None and max is None:
+            raise ValueError("array_clip: must set either max or min")
+        limits = [None if limit is None else searched(limit) for limit in (min, max)]
+        return reduced(np.clip(self._array, *limits), out)
+
+    def round(self, decimals: int = 0, out: Any = None) -> Any:
+        """Return the elements rounded, halves to the even neighbour."""
+        return reduced(quiet(self._array.round, decimals), out)
+
+    def conj(self) -> Any:
+        """Return the complex conjugate; of real numbers, the array itself."""
+        return ALL["conjugate"](self) if self._array.dtype.kind == "c" else self
+
+    conjugate = conj
+
+    def dot(self, b: Any, out: Any = None) -> Any:
+        """Return the dot product; see `cupy.dot`."""
+        for each in (b, out):
+            if not isinstance(each, Base) and each is not out:
+                raise TypeError(
+                    f"Argument 'b' has incorrect type (expected cupy._core.core._ndarray_base, "
+                    f"got {type(b).__module__}.{type(b).__name__})"
+                )
+        from .products import dot
+
+        return dot(self, b, out)
+
+
+def check_kind(kind: str | None) -> None:
+    if kind not in (None, "stable"):
+        raise ValueError("kind can only be None or 'stable'")
+
+
+def searched(value: Any) -> Any:
+    """Return an array's memory or a number; refuse everything else."""
+    if isinstance(value, Base):
+        return value._array
+    if isinstance(value, int | float | complex | np.generic):
+        return value
+    raise unsupported(value)

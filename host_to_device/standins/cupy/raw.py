@@ -1,0 +1,472 @@
+"""`cupy.RawKernel` and `cupy.RawModule` without a GPU: CUDA C++ as it is, compiled for this machine.
+
+The classes follow CuPy 14's `cupy/_core/raw.pyx` and `cupy/cuda/function.pyx`.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+import pickle
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any, TextIO
+
+import numpy as np
+
+from host_to_device.standins.cupy import parameters, running
+from host_to_device.standins.cupy.cuda.memory import MemoryPointer
+from host_to_device.standins.cupy.generated import with_complex
+
+NOT_FOUND = ("CUDA_ERROR_NOT_FOUND", "named symbol not found")
+
+# Attributes of a compiled kernel (CuPy's list); the stand-in knows those of shared memory and of the block.
+ATTRIBUTES = (
+    *("max_threads_per_block", "shared_size_bytes", "const_size_bytes", "local_size_bytes", "num_regs"),
+    *("ptx_version", "binary_version", "cache_mode_ca", "max_dynamic_shared_size_bytes"),
+    "preferred_shared_memory_carveout",
+)
+OF_A_GPU = {
+    "const_size_bytes",
+    "local_size_bytes",
+    "num_regs",
+    "ptx_version",
+    "binary_version",
+    "cache_mode_ca",
+}
+
+MAX_THREADS = 1024
+MAX_SHARED = 48 * 1024  # of a block, unless a kernel's max_dynamic_shared_size_bytes says more
+PARAMETER_BYTES = 4096  # that a kernel's parameters may take together
+
+
+class RawKernel:
+    """A kernel written in CUDA C++: `kernel(grid, block, args, *, shared_mem=0)`.
+
+    Parameters
+    ----------
+    code
+        The source.
+    name
+        The kernel's name; it is to be declared `extern "C"`.
+    options
+        The compiler's options, as NVRTC's.
+    backend
+        'nvrtc' or 'nvcc'; here both are this machine's own compiler.
+    translate_cucomplex, enable_cooperative_groups, jitify
+        As in CuPy; they change nothing here.
+
+    Notes
+    -----
+    Arguments are passed as their bytes, as CuPy passes them: nothing is converted. A Python float is a double (8
+    bytes), an int is a long long, a complex a double2, a bool a bool; NumPy scalars keep their type. So 2.0 for a
+    parameter of type float arrives as the lower half of a double, which is 0.0: write `numpy.float32(2)`. An int for
+    an int parameter arrives whole if it fits 32 bits. Arrays are passed as pointers to their first element, whatever
+    their strides and dtype.
+    """
+
+    raw_ver = 2  # of the pickled form
+
+    def __init__(
+        self,
+        code: str,
+        name: str,
+        options: tuple[str, ...] = (),
+        backend: str = "nvrtc",
+        *,
+        translate_cucomplex: bool = False,
+        enable_cooperative_groups: bool = False,
+        jitify: bool = False,
+    ) -> None:
+        expect("code", code, str)
+        expect("name", name, str)
+        expect("options", options, tuple)
+        expect("backend", backend, str)
+        self.code, self.name, self.options, self.backend = code, name, options, backend
+        self.__name__ = name
+        self.translate_cucomplex = bool(translate_cucomplex)
+        self.enable_cooperative_groups = bool(enable_cooperative_groups)
+        self.jitify = bool(jitify)
+        self.file_path: str | None = None
+        self.name_expressions: tuple[str, ...] | None = None
+        self._function: Any = None
+        self._max_dynamic = MAX_SHARED
+        self._carveout = -1
+
+    def __call__(self, grid: tuple, block: tuple, args: Iterable, **kwargs: Any) -> None:
+        """Compile the kernel if that is still to be done, and run it to its end.
+
+        Parameters
+        ----------
+        grid, block
+            The numbers of blocks and of threads in a block, tuples of 1 to 3.
+        args
+            The arguments: CuPy arrays, numbers, NumPy scalars, NumPy arrays of one element (structures), None for a
+            null pointer.
+        shared_mem
+            Dynamic shared memory of a block, in bytes.
+        stream
+            The stream; launches are always done when the call returns.
+
+        Raises
+        ------
+        CompileException
+            If the source does not compile.
+        CUDADriverError
+            If there is no such kernel, or the launch is beyond the limits.
+        TypeError
+            If an argument cannot be passed, or their number is wrong (which on a GPU goes unnoticed).
+        """
+        self.launch(grid, block, args, **kwargs)
+
+    def launch(
+        self,
+        grid: tuple,
+        block: tuple,
+        args: Iterable,
+        shared_mem: int = 0,
+        stream: Any = None,
+        *,
+        seed: int | None = None,
+        seconds: float | None = None,
+    ) -> None:
+        """Run the kernel as a call does; `seed` shuffles the order of blocks and threads, `seconds` is the limit."""
+        function = self.kernel
+        expect("grid", grid, tuple)
+        expect("block", block, tuple)
+        sizes = [tuple(max(1, operator.index(each)) for each in (*size, 1, 1)[:3]) for size in (grid, block)]
+        passed = self.passed(function, list(args))
+        shared_mem = operator.index(shared_mem)
+        if shared_mem < 0:
+            raise OverflowError("can't convert negative value to size_t")
+        static = function.shared_size_bytes
+        if shared_mem > self._max_dynamic or static + shared_mem > max(self._max_dynamic, MAX_SHARED):
+            raise running.driver_error(
+                "CUDA_ERROR_INVALID_VALUE",
+                f"invalid argument: {self.name} wants {static + shared_mem:,} bytes of shared memory a block, "
+                f"{max(self._max_dynamic, MAX_SHARED):,} are there",
+            )
+        running.launch(function, *sizes, passed, shared_mem, seed=seed, seconds=seconds)
+
+    def passed(self, function: Any, arguments: list[Any]) -> list[Any]:
+        """Return what the kernel gets: arrays for pointers, exactly the parameters' bytes for values."""
+        wanted = function.parameters
+        if len(arguments) != len(wanted):
+            raise TypeError(
+                f"{self.name} takes {len(wanted)} argument{'s' * (len(wanted) != 1)} "
+                f"({', '.join(map(spelled, wanted))}), {len(arguments)} "
+                f"{'was' if len(arguments) == 1 else 'were'} given; a GPU would read beyond them"
+            )
+        return [
+            self.value(place, parameter, argument)
+            for place, (parameter, argument) in enumerate(zip(wanted, arguments, strict=True), 1)
+        ]
+
+    def value(self, place: int, parameter: Any, argument: Any) -> Any:
+        """Return one argument as it is passed.
+
+        Raises
+        ------
+        TypeError
+            If CuPy cannot pass it, or if a number meets a pointer or an array a number: one line.
+        """
+        address = device_address(argument)
+        if address is None:
+            data = value_bytes(argument)
+            if parameter.pointer and len(data) < 8:
+                raise TypeError(
+                    f"{self.name}: argument {place} is {type(argument).__name__}, the parameter is a pointer "
+                    f"({spelled(parameter)}): pass a cupy.ndarray"
+                )
+        else:
+            if not parameter.pointer and parameter.size != 8:
+                raise TypeError(
+                    f"{self.name}: argument {place} is an array, the parameter is a value ({spelled(parameter)}): "
+                    "pass a number"
+                )
+            if parameter.pointer and running.is_array(argument):
+                return argument._array
+            data = address.to_bytes(8, "little")
+        size = 8 if parameter.pointer else parameter.size
+        if isinstance(argument, np.ndarray) and len(data) < size:
+            raise TypeError(
+                f"{self.name}: argument {place} has {len(data)} bytes, the parameter {size} ({spelled(parameter)})"
+            )
+        return np.void(data[:size].ljust(size, b"\0"))
+
+    @property
+    def kernel(self) -> Any:
+        """The compiled function; compiled when it is first asked for."""
+        if self._function is None:
+            self._function = self._compiled().function(self.name)
+        return self._function
+
+    def _compiled(self) -> Module:
+        return raw_module(self.code, self.file_path, self.options, self.backend, self.name_expressions)
+
+    def compile(self, log_stream: TextIO | None = None) -> None:
+        """Compile the kernel now; what the compiler says is written to `log_stream`."""
+        module = self._compiled()
+        write_log(module, log_stream)
+        self._function = module.function(self.name)
+
+    @property
+    def attributes(self) -> dict[str, int]:
+        """All attributes of the compiled kernel; -1 for those that only code compiled for a GPU has."""
+        return {name: -1 if name in OF_A_GPU else getattr(self, name) for name in ATTRIBUTES}
+
+    @property
+    def max_threads_per_block(self) -> int:
+        """The most threads that a block of this kernel may have."""
+        self.kernel  # noqa: B018  a source that does not compile has no attributes
+        return MAX_THREADS
+
+    @property
+    def shared_size_bytes(self) -> int:
+        """Static shared memory of a block, in bytes."""
+        return self.kernel.shared_size_bytes
+
+    @property
+    def max_dynamic_shared_size_bytes(self) -> int:
+        """The most dynamic shared memory of a block, in bytes; it can be set, up to what the device has."""
+        return self._max_dynamic - (self.kernel.shared_size_bytes if self._max_dynamic == MAX_SHARED else 0)
+
+    @max_dynamic_shared_size_bytes.setter
+    def max_dynamic_shared_size_bytes(self, value: int) -> None:
+        if not 0 <= value <= running.most_shared_memory() - self.kernel.shared_size_bytes:
+            raise running.driver_error("CUDA_ERROR_INVALID_VALUE", "invalid argument")
+        self._max_dynamic = int(value)
+
+    @property
+    def preferred_shared_memory_carveout(self) -> int:
+        """How much of the fast memory is to be shared memory, in percent; -1 leaves it to the driver."""
+        return self._carveout
+
+    @preferred_shared_memory_carveout.setter
+    def preferred_shared_memory_carveout(self, value: int) -> None:
+        if not -1 <= value <= 100:
+            raise running.driver_error("CUDA_ERROR_INVALID_VALUE", "invalid argument")
+        self._carveout = int(value)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in OF_A_GPU:
+            raise AttributeError(
+                f"the stand-in's kernels have no {name}: it belongs to code compiled for a GPU"
+            )
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute {name!r}")
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = ("code", "name", "options", "backend", "translate_cucomplex", "file_path", "name_expressions")
+        kept += ("enable_cooperative_groups", "jitify", "raw_ver")
+        return {name: getattr(self, name) for name in kept}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if state.get("raw_ver") != self.raw_ver:
+            raise pickle.UnpicklingError(
+                "The pickled RawKernel object is not supported by the current CuPy version. "
+                "It should not be used. Please recompile."
+            )
+        self.__init__(state["code"] or "", state["name"], state["options"], state["backend"])
+        self.__dict__.update({name: value for name, value in state.items() if name != "raw_ver"})
+
+
+class RawModule:
+    """CUDA C++ with several kernels, templates or global variables.
+
+    Parameters
+    ----------
+    code
+        The source. One of `code` and `path` is to be given.
+    path
+        A compiled file (cubin or PTX), which the stand-in cannot run.
+    options, backend, translate_cucomplex, enable_cooperative_groups, jitify
+        As of RawKernel.
+    name_expressions
+        The kernels wanted of a C++ source, such as 'add<float>': names for `get_function`.
+
+    Raises
+    ------
+    TypeError
+        If both or neither of `code` and `path` are given.
+    ValueError
+        If `name_expressions` come with a path or with another backend than 'nvrtc'.
+    """
+
+    def __init__(
+        self,
+        *,
+        code: str | None = None,
+        path: str | None = None,
+        options: tuple[str, ...] = (),
+        backend: str = "nvrtc",
+        translate_cucomplex: bool = False,
+        enable_cooperative_groups: bool = False,
+        name_expressions: Sequence[str] | None = None,
+        jitify: bool = False,
+    ) -> None:
+        for name, value, kind in (
+            ("code", code, str),
+            ("path", path, str),
+            ("options", options, tuple),
+            ("backend", backend, str),
+        ):
+            if value is not None or name in ("options", "backend"):
+                expect(name, value, kind)
+        if (code is None) == (path is None):
+            raise TypeError("Exactly one of `code` and `path` keyword arguments must be given.")
+        if name_expressions is not None:
+            if code is None:
+                raise ValueError("need CUDA C++ code for the requested kernels")
+            if backend != "nvrtc":
+                raise ValueError(
+                    "only nvrtc supports retrieving the mangled names for the given name expressions"
+                )
+        if jitify and code is None:
+            raise ValueError("Jitify does not support precompiled objects")
+        if jitify and backend != "nvrtc":
+            raise ValueError("Jitify only supports NVRTC")
+        self.name_expressions = None if name_expressions is None else tuple(name_expressions)
+        self.code, self.file_path = code, path
+        self.enable_cooperative_groups, self.jitify = bool(enable_cooperative_groups), bool(jitify)
+        self.options = options if code is not None else ()
+        self.backend = backend if code is not None else "nvcc"
+        self.translate_cucomplex = bool(translate_cucomplex) and code is not None
+
+    @property
+    def module(self) -> Module:
+        """The compiled module; compiled when it is first asked for."""
+        return raw_module(self.code, self.file_path, self.options, self.backend, self.name_expressions)
+
+    def compile(self, log_stream: TextIO | None = None) -> None:
+        """Compile the source now; what the compiler says is written to `log_stream`."""
+        write_log(self.module, log_stream)
+
+    def get_function(self, name: str) -> RawKernel:
+        """Return a kernel by its name, or by one of the name expressions.
+
+        Raises
+        ------
+        CompileException
+            If the source does not compile.
+        CUDADriverError
+            If there is no such kernel.
+        """
+        expect("name", name, str)
+        kernel = RawKernel(
+            self.code or "",
+            name,
+            self.options,
+            self.backend,
+            translate_cucomplex=self.translate_cucomplex,
+            enable_cooperative_groups=self.enable_cooperative_groups,
+            jitify=self.jitify,
+        )
+        kernel.code, kernel.file_path, kernel.name_expressions = (
+            self.code,
+            self.file_path,
+            self.name_expressions,
+        )
+        kernel.kernel  # noqa: B018  CuPy compiles here
+        return kernel
+
+    def get_global(self, name: str) -> Any:
+        """Return the memory of a `__constant__` or `__device__` variable, a cupy.cuda.MemoryPointer.
+
+        Raises
+        ------
+        CUDADriverError
+            If there is no such variable.
+        """
+        return running.memory_pointer(self.module.get_global(name), self.module)
+
+
+class Module:
+    """A compiled source with the names that CuPy would find in it."""
+
+    def __init__(self, compiled: Any, name_expressions: tuple[str, ...] | None) -> None:
+        self.compiled = compiled
+        self.mapping = {name: name for name in name_expressions or ()}
+
+    def function(self, name: str) -> Any:
+        """Return a kernel that is `extern "C"` or among the name expressions; CUDADriverError if none is."""
+        try:
+            function = self.compiled.function(name)
+        except LookupError:
+            raise running.driver_error(*NOT_FOUND) from None
+        if name not in self.mapping and not function.c_linkage:
+            raise running.driver_error(
+                NOT_FOUND[0],
+                f'{NOT_FOUND[1]}: {name} is not declared extern "C", so CUDA knows it by another name',
+            )
+        return function
+
+    def get_global(self, name: str) -> np.ndarray:
+        """Return the bytes of a variable; CUDADriverError if there is none."""
+        try:
+            return self.compiled.get_global(name)
+        except LookupError:
+            raise running.driver_error(*NOT_FOUND) from None
+
+
+@lru_cache(maxsize=256)
+def raw_module(
+    code: str | None, path: str | None, options: tuple[str, ...], backend: str, names: tuple[str, ...] | None
+) -> Module:
+    """Return the module of a source: the same one, with the same constants, for the same source, as in CuPy."""
+    if code is None:
+        if not os.path.exists(path):
+            raise running.driver_error("CUDA_ERROR_FILE_NOT_FOUND", "file not found")
+        raise NotImplementedError(
+            f"RawModule(path={path!r}): the stand-in runs CUDA C++ source; a cubin or PTX file needs a GPU"
+        )
+    if backend not in ("nvrtc", "nvcc"):
+        raise ValueError(f"Invalid backend {backend}")
+    return Module(running.compiled(code, options, names or (), backend, with_complex(code)), names)
+
+
+def spelled(parameter: Any) -> str:
+    """Return a parameter's type without the space that may stand before its star."""
+    return parameter.type.replace(" *", "*")
+
+
+def write_log(module: Module, stream: TextIO | None) -> None:
+    if stream is not None:
+        stream.write(getattr(module.compiled, "log", ""))
+
+
+def expect(name: str, value: Any, kind: type) -> None:
+    """Refuse an argument of another type with the text of compiled code."""
+    if not isinstance(value, kind):
+        raise TypeError(
+            f"Argument '{name}' has incorrect type (expected {kind.__name__}, got {type(value).__name__})"
+        )
+
+
+def device_address(argument: Any) -> int | None:
+    """Return the address that an array, a piece of device memory or None is passed as; None for other values."""
+    if argument is None:
+        return 0
+    if running.is_array(argument):
+        return argument._array.__array_interface__["data"][0]
+    if isinstance(argument, MemoryPointer):
+        return int(argument.ptr)
+    return None
+
+
+def value_bytes(argument: Any) -> bytes:
+    """Return the bytes of a value.
+
+    Raises
+    ------
+    TypeError
+        If it is an array of NumPy's with more than one element, or nothing that can be passed: CuPy's texts.
+    """
+    if isinstance(argument, np.ndarray):
+        if argument.size != 1:
+            raise TypeError(
+                f"You are trying to pass a numpy.ndarray of shape {argument.shape} as a kernel parameter. "
+                "Only numpy.ndarrays of size one can be passed by value. If you meant to pass a pointer to "
+                "__global__ memory, you need to pass a cupy.ndarray instead."
+            )
+        return argument.tobytes()
+    return parameters.scalar(argument).tobytes()

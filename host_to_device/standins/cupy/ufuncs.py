@@ -1,0 +1,363 @@
+"""CuPy's universal functions: NumPy's, on the device's memory, with CuPy's rules and refusals.
+
+Which dtypes a function takes and gives is NumPy's rule, which is CuPy's too, except where `_FIRST` says otherwise.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from .base import NUMBERS, Base, adopt, shapes_differ, unsupported, wrap
+from .cuda.memory import new_array
+
+_WEAK = {int: int, float: float, complex: complex}  # Python's numbers take the dtype of the array beside them
+
+
+def _signature(*inputs: str) -> inspect.Signature:
+    kinds = inspect.Parameter
+    return inspect.Signature(
+        [
+            *(kinds(name, kinds.POSITIONAL_ONLY) for name in inputs),
+            kinds("out", kinds.POSITIONAL_OR_KEYWORD, default=None),
+            kinds("casting", kinds.KEYWORD_ONLY, default="same_kind"),
+            kinds("dtype", kinds.KEYWORD_ONLY, default=None),
+        ]
+    )
+
+
+_SIGNATURES = {1: _signature("x"), 2: _signature("x1", "x2")}
+
+
+class ufunc:
+    """A function of each element (CuPy's `cupy.ufunc`).
+
+    Parameters
+    ----------
+    name
+        Its name in CuPy, for example `cupy_add`.
+    function
+        NumPy's universal function, or one of its functions of one array.
+    nin, nout
+        Number of inputs and outputs.
+    """
+
+    def __init__(self, name: str, function: Any, nin: int, nout: int = 1) -> None:
+        self.name = self.__name__ = name
+        self.nin, self.nout, self.nargs = nin, nout, nin + nout
+        self._numpy = function
+        if nout == 1:
+            self.__signature__ = _SIGNATURES[nin]
+        self._is_numpys = isinstance(function, np.ufunc)
+        self._results: dict[tuple, tuple[np.dtype, ...]] = {}
+        self.__doc__ = f"NumPy's `{function.__name__}`, element by element, on the device."
+
+    def __repr__(self) -> str:
+        return f"<ufunc '{self.name}'>"
+
+    @property
+    def types(self) -> list[str]:
+        """The dtypes that it takes and gives, as `ff->f`, by NumPy's characters."""
+        return (
+            []
+            if not self._is_numpys
+            else [kind for kind in self._numpy.types if not set(kind) & set("gGOmMSUV")]
+        )
+
+    def _dtypes(self, key: tuple) -> tuple[np.dtype, ...]:
+        """Return the dtypes of the outputs for inputs of these dtypes, or Python's types of numbers."""
+        found = self._results.get(key)
+        if found is None:
+            if not self._is_numpys:
+                ones = [np.ones((), kind) for kind in key]
+                found = (np.asarray(self._numpy(*ones)).dtype,)
+            else:
+                try:
+                    found = self._numpy.resolve_dtypes((*key, *(None,) * self.nout))[self.nin :]
+                except TypeError as problem:
+                    raise self._refusal(key, problem) from None
+            self._results[key] = found
+        return found
+
+    def _refusal(self, key: tuple, problem: TypeError) -> TypeError:
+        if "boolean" in str(problem):
+            text = str(problem).replace("numpy boolean", "cupy boolean")
+            # CuPy still says what NumPy once said.
+            return TypeError(
+                text.replace("is not supported, use the bitwise", "is deprecated, use the bitwise")
+            )
+        return TypeError(f"Wrong type ({tuple(np.dtype(kind) for kind in key)}) of arguments for {self.name}")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Apply the function.
+
+        Parameters
+        ----------
+        args
+            Arrays of the device and numbers; after them the arrays to write to, if any.
+        out
+            Array, or tuple of arrays, to write to.
+        dtype
+            Dtype of the result.
+        casting
+            How freely results may be converted to the dtype of `out`; "same_kind" unless given.
+
+        Returns
+        -------
+        ndarray or tuple of ndarray
+            Of the broadcast shape, without axes for numbers only.
+
+        Raises
+        ------
+        TypeError
+            For NumPy arrays, lists and other objects: "Unsupported type ...".
+        ValueError
+            If the shapes do not fit.
+        """
+        if kwargs or len(args) != self.nin:
+            return self._call_with(args, kwargs)
+        hosts, key = [], []
+        for value in args:
+            if isinstance(value, Base):
+                array = value._array
+                hosts.append(array)
+                key.append(array.dtype)
+            elif type(value) in NUMBERS:
+                hosts.append(value)
+                key.append(_WEAK.get(type(value)) or np.dtype(type(value)))
+            else:
+                return self._call_with(args, kwargs)
+        outs = self._new_outputs(hosts, self._dtypes(tuple(key)))
+        self._compute(hosts, outs)
+        return adopt(outs[0]) if self.nout == 1 else tuple(adopt(out) for out in outs)
+
+    def _new_outputs(self, hosts: list[Any], dtypes: tuple[np.dtype, ...]) -> list[np.ndarray]:
+        shape = _shape_of(hosts)
+        return [new_array(shape, dtype) for dtype in dtypes]
+
+    def _compute(self, hosts: list[Any], outs: list[np.ndarray], casting: str = "same_kind") -> None:
+        with np.errstate(all="ignore"):
+            if self._is_numpys:
+                try:
+                    self._numpy(*hosts, out=tuple(outs), casting=casting)
+                except ValueError:
+                    if self._numpy is not np.power:
+                        raise
+                    _power_of_integers(*hosts, outs[0])
+            else:
+                outs[0][...] = self._numpy(*hosts)
+
+    def _call_with(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        for value in args:
+            if hasattr(value, "__cupy_override_elementwise_kernel__"):
+                return value.__cupy_override_elementwise_kernel__(self, *args, **kwargs)
+        out, dtype = kwargs.pop("out", None), kwargs.pop("dtype", None)
+        casting, where = kwargs.pop("casting", "same_kind"), kwargs.pop("_where", None)
+        if kwargs:
+            raise TypeError(f"Wrong arguments {kwargs}")
+        if not self.nin <= len(args) <= self.nargs:
+            raise TypeError(
+                f"Wrong number of arguments for {self.name!r}. It must be either {self.nin} or {self.nargs} "
+                f"(with outputs), but given {len(args)}."
+            )
+        inputs, given = args[: self.nin], args[self.nin :]
+        if out is not None:
+            if given:
+                raise ValueError("Cannot specify 'out' as both a positional and keyword argument")
+            if isinstance(out, tuple):
+                if len(out) != self.nout:
+                    raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
+                given = out
+            elif self.nout != 1:
+                raise ValueError("'out' must be a tuple of arrays")
+            else:
+                given = (out,)
+        hosts = [operand(value) for value in inputs]
+        for each in given:
+            if each is not None and not isinstance(each, Base):
+                if isinstance(each, np.ndarray):
+                    raise unsupported(each)
+                raise TypeError("Output arguments type must be cupy.ndarray")
+        given = (*given, *(None,) * (self.nout - len(given)))
+        key = tuple(_WEAK.get(type(host)) or np.asarray(host).dtype for host in hosts)
+        if dtype is not None:
+            dtype = np.dtype(dtype)
+            hosts = [np.asarray(host).astype(dtype) if _fits(self, dtype) else host for host in hosts]
+            key = tuple(np.asarray(host).dtype for host in hosts)
+            dtypes = tuple(dtype for _ in range(self.nout))
+        else:
+            dtypes = self._dtypes(key)
+        # An input that overlaps an output is copied first by NumPy, as by CuPy.
+        outs = list(given)
+        for index, each in enumerate(given):
+            if each is None:
+                outs[index] = adopt(self._new_outputs(hosts, dtypes)[index])
+                continue
+            if _shape_of([*hosts, each._array]) != each._array.shape:
+                raise ValueError("Out shape is mismatched")
+            if not np.can_cast(dtypes[index], each._array.dtype, casting):
+                raise TypeError(
+                    f"Cannot cast output operand from {dtypes[index]!r} to {each._array.dtype!r} "
+                    f"according to the rule '{casting}'"
+                )
+        self._compute_into(hosts, [each._array for each in outs], casting, where)
+        return outs[0] if self.nout == 1 else tuple(outs)
+
+    def _compute_into(self, hosts: list[Any], outs: list[np.ndarray], casting: str, where: Any) -> None:
+        if where is None:
+            self._compute(hosts, outs, casting)
+            return
+        mask = operand(where)
+        with np.errstate(all="ignore"):
+            self._numpy(*hosts, out=tuple(outs), casting=casting, where=mask)
+
+    def outer(self, A: Any, B: Any, **kwargs: Any) -> Any:
+        """Apply the function to every pair of an element of `A` and one of `B`."""
+        from .creation import array
+
+        A, B = array(A, copy=None), array(B, copy=None)
+        shapes = A.shape + (1,) * B.ndim, (1,) * A.ndim + B.shape
+        return self(A.reshape(shapes[0]), B.reshape(shapes[1]), **kwargs)
+
+    def at(self, a: Any, indices: Any, b: Any = None) -> None:
+        """Apply the function in place to the elements at some indices, once for each time an index occurs.
+
+        Raises
+        ------
+        NotImplementedError
+            For all but add, subtract, maximum, minimum and the three bitwise ones, as in CuPy.
+        """
+        if self.name.removeprefix("cupy_") not in _AT:
+            raise NotImplementedError(f"`{self.name}.at` is not supported yet")
+        from .indexing import scatter
+
+        scatter(a, indices, b, self._numpy)
+
+    def reduce(
+        self, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False
+    ) -> Any:
+        """Return `array.sum` or `array.prod`; CuPy has no other reductions of this form."""
+        method = self._method({"cupy_add": "sum", "cupy_multiply": "prod"}, "reduce", array)
+        return method(axis, dtype, out, keepdims)
+
+    def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+        """Return `array.cumsum` or `array.cumprod`; CuPy has no other of this form."""
+        return self._method({"cupy_add": "cumsum", "cupy_multiply": "cumprod"}, "accumulate", array)(
+            axis, dtype, out
+        )
+
+    def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+        """Return the sums of slices that start at the indices; CuPy has it for `add` only."""
+        if self.name != "cupy_add":
+            raise NotImplementedError(f"`{self.name}.reduceat` is not supported yet")
+        places = operand(indices) if isinstance(indices, Base) else indices
+        return wrap(np.add.reduceat(operand(array), places, axis, dtype))
+
+    def _method(self, names: dict[str, str], what: str, array: Any) -> Any:
+        if self.name not in names:
+            raise NotImplementedError(f"`{self.name}.{what}` is not supported yet")
+        return getattr(array, names[self.name])
+
+
+_AT = ("add", "subtract", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor")
+
+
+def _fits(function: ufunc, dtype: np.dtype) -> bool:
+    """Return whether inputs of a dtype give results of it, so that computing in it is what `dtype` asks for."""
+    try:
+        return function._dtypes((dtype,) * function.nin)[0] == dtype
+    except TypeError:
+        return False
+
+
+def operand(value: Any) -> Any:
+    """Return an argument of a ufunc as NumPy takes it.
+
+    Raises
+    ------
+    TypeError
+        If CuPy would refuse it.
+    """
+    if isinstance(value, Base):
+        return value._array
+    if type(value) in NUMBERS or isinstance(value, np.generic):
+        return value
+    if not isinstance(value, np.ndarray) and hasattr(value, "__cuda_array_interface__"):
+        from .exchange import from_interface
+
+        return from_interface(value)._array
+    raise unsupported(value)
+
+
+def _shape_of(hosts: list[Any]) -> tuple[int, ...]:
+    shape: tuple[int, ...] = ()
+    for host in hosts:
+        if isinstance(host, np.ndarray) and host.shape != shape and host.ndim:
+            if shape == ():
+                shape = host.shape
+                continue
+            try:
+                shape = np.broadcast_shapes(shape, host.shape)
+            except ValueError:
+                raise shapes_differ(*(each.shape for each in hosts if isinstance(each, np.ndarray))) from None
+    return shape
+
+
+def _power_of_integers(base: Any, exponent: Any, out: np.ndarray) -> None:
+    """Compute powers of integers, negative ones too: 1 and -1 keep their value, the rest becomes 0 (CuPy's rule)."""
+    base, exponent = np.broadcast_arrays(np.asarray(base), np.asarray(exponent))
+    negative = exponent < 0
+    result = np.power(base, np.where(negative, 0, exponent))
+    units = np.where(base == 1, 1, np.where(base == -1, np.where(exponent % 2 == 0, 1, -1), 0))
+    out[...] = np.where(negative, units, result)
+
+
+def _sign(x: Any) -> Any:
+    return np.sign(np.asarray(x).astype(np.int8) if np.asarray(x).dtype == bool else x)
+
+
+def _fix(x: Any) -> Any:
+    return np.fix(x) if np.asarray(x).dtype.kind == "f" else x
+
+
+def _of_floats(function: Any) -> Any:
+    """Return a function of NumPy that gives the dtype of its argument, floats for integers by size."""
+
+    def call(x: Any) -> Any:
+        x = np.asarray(x)
+        dtype = np.exp.resolve_dtypes((x.dtype, None))[1]
+        return function(x.astype(dtype)).astype(dtype)
+
+    call.__name__ = function.__name__
+    return call
+
+
+# NumPy's name of each, where CuPy's is the same; after a colon another name for it.
+_NAMES = """
+absolute:abs add arccos:acos arccosh:acosh arcsin:asin arcsinh:asinh arctan:atan arctan2:atan2 arctanh:atanh
+bitwise_and bitwise_or bitwise_xor cbrt ceil conjugate:conj copysign cos cosh deg2rad:radians divmod equal exp exp2
+expm1 fabs float_power floor floor_divide fmax fmin fmod frexp gcd greater greater_equal heaviside hypot
+invert:bitwise_invert:bitwise_not isfinite isinf isnan lcm ldexp left_shift:bitwise_left_shift less less_equal log
+log10 log1p log2 logaddexp logaddexp2 logical_and logical_not logical_or logical_xor maximum minimum modf multiply
+negative nextafter not_equal positive power:pow rad2deg:degrees reciprocal remainder:mod
+right_shift:bitwise_right_shift rint signbit sin sinh sqrt square subtract tan tanh true_divide:divide trunc
+"""
+
+ALL: dict[str, ufunc] = {}
+for _group in _NAMES.split():
+    _name, *_others = _group.split(":")
+    _function = getattr(np, _name)
+    ALL[_name] = ufunc(f"cupy_{_name}", _function, _function.nin, _function.nout)
+    ALL.update({_other: ALL[_name] for _other in _others})
+if hasattr(np, "bitwise_count"):
+    ALL["bitwise_count"] = ufunc("cupy_bitwise_count", np.bitwise_count, 1)
+for _name, _function in {
+    "fix": _fix,
+    "i0": _of_floats(np.i0),
+    "sign": _sign,
+    "sinc": _of_floats(np.sinc),
+}.items():
+    ALL[_name] = ufunc(f"cupy_{_name}", _function, 1)
+globals().update(ALL)
