@@ -393,6 +393,7 @@ class Source(NamedTuple):
     wanted: tuple[str, ...]
     options: tuple[str, ...]
     warp_size: int
+    default_device: bool  # functions that say nothing are for the device
 
     @property
     def includes_files(self) -> bool:
@@ -432,7 +433,9 @@ def compile(
     if warp_size not in WARP_SIZES:
         raise CompileError(f"a warp has 32 or 64 threads, not {warp_size}")
     wanted = tuple(dict.fromkeys(str(each).strip() for each in name_expressions))
-    return Module(Source(source, wanted, tuple(compiler.translate(options)), warp_size))
+    options = tuple(str(option) for option in options)
+    default_device = any(option in DEFAULT_DEVICE for option in options)
+    return Module(Source(source, wanted, tuple(compiler.translate(options)), warp_size, default_device))
 
 
 def _load(given: Source, seeded: bool) -> tuple[Path, dict, sources.Declared]:
@@ -441,6 +444,21 @@ def _load(given: Source, seeded: bool) -> tuple[Path, dict, sources.Declared]:
         if given.includes_files or key not in _made or not _made[key][0].exists():
             _made[key] = _make(key, given, seeded)
         return _made[key]
+
+
+DEFAULT_DEVICE = ("-default-device", "--device-as-default-execution-space")
+
+
+def refuse(given: Source, declared: sources.Declared, shared: list[sources.Shared]) -> None:
+    """Refuse what the C++ compiler would take and NVRTC does not."""
+    initial = next((each for each in shared if each.initial), None)
+    line, words = declared.refused or (0, "")
+    if given.default_device:
+        line = 0
+    if initial is not None and (not line or initial.first < line):
+        line, words = initial.first, f"__shared__ variable {initial.names[0]} cannot have an initial value"
+    if line:
+        raise CompileError(f"line {line}: {words}", f"{sources.FILE}:{line}: error: {words}")
 
 
 def _make(key: str, given: Source, seeded: bool) -> tuple[Path, dict, sources.Declared]:
@@ -453,10 +471,12 @@ def _make(key: str, given: Source, seeded: bool) -> tuple[Path, dict, sources.De
             if sources.needs_expansion(masked):
                 expanded = compiler.expand(given.text, given.options)
                 seen = declared if expanded is None else sources.declarations(expanded)
+            shared = sources.shared_arrays(masked)
+            refuse(given, seen, shared)
             plain = [kernel.name for kernel in seen.kernels if not kernel.template]
             asked = [each for each in given.wanted if each.removeprefix("&") not in seen.variables]
             names = tuple(dict.fromkeys((*plain, *asked)))
-            end = sources.tail(names, seen.variables, sources.shared_arrays(masked))
+            end = sources.tail(names, seen.variables, shared)
             text = f'#line 1 "{sources.FILE}"\n{sources.as_cpp(given.text)}\n#line 1 "{sources.TAIL}"\n{end}\n'
             compiler.build(text, [*given.options, f"-DH2D_WARP={given.warp_size}"], path, seeded)
             about = _describe(path)

@@ -40,6 +40,7 @@ class Declared:
 
     kernels: list[Kernel] = field(default_factory=list)
     variables: dict[str, bool] = field(default_factory=dict)  # name: whether it is constant
+    refused: tuple[int, str] | None = None  # a line, and why NVRTC would not have it
     templates: list[int] = field(default_factory=list)  # where templates of kernels and device functions say so
 
 
@@ -119,8 +120,11 @@ def declarations(source: str) -> Declared:
                 else:
                     _, i = statement.append("{"), closing(i)
                     statement.append("}")
-                    if "(" in _top(statement) and "=" not in statement:
-                        statement = []  # a function's body
+                    if "(" in _top(statement) and "=" not in statement:  # a function's body
+                        if _is_host_function(statement) and found.refused is None:
+                            name = _top(statement)[_top(statement).index("(") - 1]
+                            found.refused = line(start), f"{name}() has no __device__: host functions are refused"
+                        statement = []
             else:
                 statement.append(token)
             i += 1
@@ -139,6 +143,13 @@ def _is_free_template(statement: list[str]) -> bool:
         and "(" in _top(statement)
         and not {"static", "=", "friend", "struct", "class", "::"} & set(_behind_angles(statement))
     )
+
+
+def _is_host_function(statement: list[str]) -> bool:
+    marks = {"__device__", "__global__", "__host__", "constexpr", "struct", "class", "union", "enum", "operator"}
+    top = _top(statement)
+    before = top[: top.index("(")]
+    return not marks & set(statement) and len(before) > 1 and _is_name(before[-1])
 
 
 def _behind_angles(statement: list[str]) -> list[str]:
@@ -222,6 +233,7 @@ class Shared(NamedTuple):
     first: int
     last: int
     names: tuple[str, ...]
+    initial: bool  # whether values are given, which CUDA refuses
 
 
 def shared_arrays(masked: str) -> list[Shared]:
@@ -232,7 +244,8 @@ def shared_arrays(masked: str) -> list[Shared]:
         end = len(masked) if end < 0 else end
         tokens = TOKEN.findall(masked[match.end() : end])
         names = tuple(name for part in _split(_top(tokens)) if (name := _declared_name(part)))
-        found.append(Shared(masked.count("\n", 0, match.start()) + 1, masked.count("\n", 0, end) + 1, names))
+        first, last = (masked.count("\n", 0, at) + 1 for at in (match.start(), end))
+        found.append(Shared(first, last, names, "=" in tokens))
     return found
 
 
@@ -274,7 +287,7 @@ def tail(kernels: Iterable[str], variables: dict[str, bool], shared: list[Shared
         for name, constant in variables.items()
     ]
     lines.append("{}}; const Shared h2d_shared[] = {")
-    lines += [f'{{{first}, {last}, " {" ".join(names)} "}},' for first, last, names in shared]
+    lines += [f'{{{first}, {last}, " {" ".join(names)} "}},' for first, last, names, _ in shared]
     lines.append("{}};")
     lines.append(f"const int h2d_kernel_count = {len(kernels)}, h2d_global_count = {len(variables)};")
     lines.append(f"const int h2d_shared_count = {len(shared)}, h2d_warp = H2D_WARP; }} }}")

@@ -223,9 +223,6 @@ extern "C" {
 void *memcpy(void *, const void *, size_t);
 void *memmove(void *, const void *, size_t);
 void *memset(void *, int, size_t);
-int memcmp(const void *, const void *, size_t);
-size_t strlen(const char *);
-int strcmp(const char *, const char *);
 }
 
 // ---------------------------------------------------------------- waiting for others
@@ -338,22 +335,11 @@ H2D_INLINE void __brkpt() {}
     extern "C" double name(double, double) noexcept;                                                 \
     extern "C" float name##f(float, float) noexcept;                                                 \
     H2D_INLINE float name(float x, float y) { return __builtin_##name##f(x, y); }
-#define H2D_WHOLE(name) template <class T, typename h2d::Whole<T>::type = 0> H2D_INLINE double name(T x) { return name((double)x); }
-namespace h2d {
-template <class T> struct Whole {};
-template <> struct Whole<int> { typedef int type; };
-template <> struct Whole<unsigned> { typedef int type; };
-template <> struct Whole<long> { typedef int type; };
-template <> struct Whole<unsigned long> { typedef int type; };
-template <> struct Whole<long long> { typedef int type; };
-template <> struct Whole<unsigned long long> { typedef int type; };
-}  // namespace h2d
 #define H2D_EACH1(F)                                                                                 \
     F(sin) F(cos) F(tan) F(asin) F(acos) F(atan) F(sinh) F(cosh) F(tanh) F(asinh) F(acosh) F(atanh)  \
     F(exp) F(exp2) F(expm1) F(log) F(log2) F(log10) F(log1p) F(sqrt) F(cbrt) F(floor) F(ceil)        \
     F(trunc) F(round) F(rint) F(nearbyint) F(erf) F(erfc) F(tgamma) F(lgamma) F(fabs) F(logb)
 H2D_EACH1(H2D_MATH1)
-H2D_EACH1(H2D_WHOLE)
 H2D_MATH2(pow)
 H2D_MATH2(atan2)
 H2D_MATH2(fmod)
@@ -392,10 +378,7 @@ long long llabs(long long) noexcept;
 H2D_INLINE float fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 H2D_INLINE float ldexp(float x, int n) { return __builtin_ldexpf(x, n); }
 H2D_INLINE double pow(double x, int n) { return __builtin_pow(x, n); }
-H2D_INLINE double pow(int x, int n) { return __builtin_pow(x, n); }
 H2D_INLINE float pow(float x, int n) { return __builtin_powf(x, (float)n); }
-H2D_INLINE double pow(float x, double y) { return __builtin_pow(x, y); }
-H2D_INLINE double pow(double x, float y) { return __builtin_pow(x, y); }
 H2D_INLINE long abs(long x) { return x < 0 ? -x : x; }
 H2D_INLINE long long abs(long long x) { return x < 0 ? -x : x; }
 H2D_INLINE float abs(float x) { return __builtin_fabsf(x); }
@@ -414,6 +397,20 @@ H2D_INLINE float cospif(float x) { return (float)cospi((double)x); }
 H2D_INLINE void sincos(double x, double *s, double *c) { *s = __builtin_sin(x), *c = __builtin_cos(x); }
 H2D_INLINE void sincosf(float x, float *s, float *c) { *s = __builtin_sinf(x), *c = __builtin_cosf(x); }
 H2D_INLINE void sincos(float x, float *s, float *c) { sincosf(x, s, c); }
+H2D_INLINE double rhypot(double x, double y) { return 1 / __builtin_hypot(x, y); }
+H2D_INLINE float rhypotf(float x, float y) { return 1 / __builtin_hypotf(x, y); }
+H2D_INLINE double norm3d(double x, double y, double z) { return __builtin_hypot(__builtin_hypot(x, y), z); }
+H2D_INLINE float norm3df(float x, float y, float z) { return __builtin_hypotf(__builtin_hypotf(x, y), z); }
+H2D_INLINE double rnorm3d(double x, double y, double z) { return 1 / norm3d(x, y, z); }
+H2D_INLINE float rnorm3df(float x, float y, float z) { return 1 / norm3df(x, y, z); }
+H2D_INLINE double erfinv(double y) {  // by Newton's method on erf, from Winitzki's approximation
+    if (!(y > -1 && y < 1)) return y == 1 || y == -1 ? y * __builtin_huge_val() : __builtin_nan("");
+    double l = __builtin_log1p(-y * y), t = 4.330746750799873 + l / 2;
+    double x = __builtin_copysign(__builtin_sqrt(__builtin_sqrt(t * t - l / 0.147) - t), y);
+    for (int i = 0; i < 4; i++) x -= (__builtin_erf(x) - y) * 0.88622692545275801365 * __builtin_exp(x * x);
+    return x;
+}
+H2D_INLINE float erfinvf(float y) { return (float)erfinv((double)y); }
 H2D_INLINE double normcdf(double x) { return __builtin_erfc(-x * 0.70710678118654752440) / 2; }
 H2D_INLINE float normcdff(float x) { return (float)normcdf((double)x); }
 H2D_INLINE float saturate(float x) { return x > 0 ? x < 1 ? x : 1 : 0; }
@@ -578,7 +575,9 @@ template <int... I> struct Indices {};
 template <int N, int... I> struct UpTo : UpTo<N - 1, N - 1, I...> {};
 template <int... I> struct UpTo<0, I...> { typedef Indices<I...> type; };
 
-template <class F> struct Signature;
+template <class F> struct Signature {
+    static_assert(sizeof(F) == 0, "a __global__ function must have a void return type");
+};
 template <class... A> struct Signature<void (*)(A...)> {
     typedef void (*Pointer)(A...);
     static constexpr int count = sizeof...(A);

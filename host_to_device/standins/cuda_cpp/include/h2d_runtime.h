@@ -14,6 +14,8 @@
 #endif
 
 typedef decltype(sizeof(0)) size_t;
+typedef decltype((char *)0 - (char *)0) ptrdiff_t;
+#define NULL 0
 struct uint3 { unsigned x, y, z; };
 struct dim3 {
     unsigned x, y, z;

@@ -2,6 +2,7 @@
 // none waits. A thread that waits keeps its stack, and the next one goes on with another: a kernel without barriers
 // is a plain loop over its threads, and one with barriers needs no more stacks than threads that wait.
 #include "h2d_runtime.h"
+#undef NULL
 
 #include <dlfcn.h>
 #ifdef __linux__
