@@ -1,13 +1,13 @@
-"""The benchmark command: `python -m host_to_device.bench simt|check [--quick]`."""
+"""The benchmark command: `python -m host_to_device.bench simt|check|cuda_cpp [--quick]`."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
-from host_to_device.bench import check, simt
+from host_to_device.bench import check, cuda_cpp, simt
 
-BENCHMARKS = {"simt": simt.report, "check": check.report}
+BENCHMARKS = {"simt": simt.report, "check": check.report, "cuda_cpp": cuda_cpp.report}
 
 
 def main(arguments: list[str] | None = None) -> int:

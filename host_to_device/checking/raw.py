@@ -102,7 +102,7 @@ class RawRun:
                 name = names[number] if number < len(names) else ""
                 arrays[name or f"argument {number + 1}"] = value
             values.append(value)
-        passed = self.kernel.passed(self.function, values)
+        passed = self.kernel._passed(self.function, values)
         seed = None if schedule == 0 else schedule
         self.function(self.grid, self.block, passed, shared_mem=self.shared, seed=seed, seconds=seconds)
         return {name: array.get() for name, array in arrays.items()}

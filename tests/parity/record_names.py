@@ -22,6 +22,8 @@ def main() -> int:
         "version": cupy.__version__,
         "places": {place: names.public(names.at(place)) for place in names.PLACES},
     }
+    for place, name in names.NOT_TOLD:
+        record["places"][place][name] = None
     names.RECORD.write_text(json.dumps(record, indent=1) + "\n")
     count = sum(map(len, record["places"].values()))
     print(f"CuPy {cupy.__version__}: {count} names in {names.RECORD.name}")

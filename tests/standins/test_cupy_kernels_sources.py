@@ -147,7 +147,7 @@ def test_the_generated_source_is_one_loop_with_the_learners_text():
     )
     types = resolve("T x, raw T y, T a", "T z", [F4, F4, None])
     kinds = (Kind(F4, 1), Kind(F4, 2, False), Kind(F4, None), Kind(F4, 1))
-    source = kernel.source(kinds, types, 1)
+    source = kernel._source(kinds, types, 1)
     parts = [
         "typedef float T;",
         "#define TWICE 2",
@@ -166,7 +166,7 @@ def test_the_generated_source_is_one_loop_with_the_learners_text():
 
 def test_a_reductions_source_has_its_expressions():
     kernel = ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", 0, "l2norm", reduce_type="double")
-    source = kernel.source((Kind(F4, 2), Kind(F4, 1)), resolve("T x", "T y", [F4]), 2, 1)
+    source = kernel._source((Kind(F4, 2), Kind(F4, 1)), resolve("T x", "T y", [F4]), 2, 1)
     for each in (
         "#define REDUCE(a, b) (a + b)",
         "#define POST_MAP(a) (y = sqrt(a))",

@@ -28,9 +28,12 @@ CHUNK = 32 << 20  # the arena grows by a multiple of this
 KEEP = 256 << 20  # so many free bytes stay in memory; what is freed beyond goes back to the system
 PAGE = 4096
 
-# Where the arena and its table may start: far from what systems place by themselves, the second pair for those
-# with addresses of 39 bits.
-PLACES = ((0x2000_0000_0000, 0x2800_0000_0000), (0x20_0000_0000, 0x38_0000_0000))
+# Where the arena and its table may start: far from what systems place by themselves, the last pair for those with
+# addresses of 39 bits. There are several because a forked process still has its parent's.
+PLACES = (
+    *((0x2000_0000_0000 + number * 2**41, 0x3000_0000_0000 + number * 2**41) for number in range(8)),
+    (0x20_0000_0000, 0x38_0000_0000),
+)
 
 MADV_REMOVE = 9  # Linux: give the pages of a shared mapping back
 
@@ -83,7 +86,9 @@ class Arena:
         self.exact: dict[int, list[int]] = {}  # free offsets by size
         self.idle = 0  # free bytes within `used`
         self.size = self.file_size = 0
-        self.used = GRANULE  # behind this offset nothing has been given out; before the first array lies a gap
+        self.used = (
+            GRANULE  # behind this offset nothing has been given out; before the first array lies a gap
+        )
         self.segments: list[tuple[int, int, int]] = []
         self.valid = np.zeros(0, np.uint16)
         for self.base, self.table in PLACES:
@@ -179,7 +184,9 @@ class Arena:
 
     def allocate(self, nbytes: int) -> np.ndarray:
         """Return new memory; see `allocate` below."""
-        size = max(-(-nbytes // GRANULE), 1) * GRANULE + GRANULE  # the last granule is a gap to the next array
+        size = (
+            max(-(-nbytes // GRANULE), 1) * GRANULE + GRANULE
+        )  # the last granule is a gap to the next array
         with self.lock:
             self.settle()
             try:
@@ -257,7 +264,9 @@ def arena() -> Arena | PrivateArena:
         with _creating:
             if _arena is None:
                 try:
-                    _arena = Arena() if hasattr(os, "fork") and sys.platform != "emscripten" else PrivateArena()
+                    _arena = (
+                        Arena() if hasattr(os, "fork") and sys.platform != "emscripten" else PrivateArena()
+                    )
                 except (OSError, AttributeError):
                     _arena = PrivateArena()
     return _arena

@@ -37,8 +37,16 @@ DIFFERENCES = (
     ("C++17 under -std=c++14", "refused", "accepted"),
     ("inline PTX", "accepted", "refused"),
     ("launching kernels from kernels", "accepted with -rdc", "refused"),
-    ("textures, surfaces, wmma, cooperative groups, cuda::std, CUB", "accepted with their headers", "refused"),
-    ("variables that are static in a function", "shared by all blocks", "one for each process that runs blocks"),
+    (
+        "textures, surfaces, wmma, cooperative groups, cuda::std, CUB",
+        "accepted with their headers",
+        "refused",
+    ),
+    (
+        "variables that are static in a function",
+        "shared by all blocks",
+        "one for each process that runs blocks",
+    ),
     ("kernels of one name with different parameters", "accepted", "refused"),
 )
 
@@ -114,7 +122,9 @@ class Compiler:
         """Whether it takes clang's options; on macOS, what is called g++ is clang."""
         if self.name == "ziglang":
             return True
-        said = subprocess.run([*self.command, "--version"], capture_output=True, text=True, timeout=10, check=False)
+        said = subprocess.run(
+            [*self.command, "--version"], capture_output=True, text=True, timeout=10, check=False
+        )
         return "clang" in said.stdout
 
     def run(self, arguments: Iterable[str], text: str = "") -> subprocess.CompletedProcess:
@@ -154,7 +164,9 @@ def find() -> Compiler:
     found = importlib.util.find_spec("ziglang")
     if found is not None and found.origin:
         return Compiler([sys.executable, "-m", "ziglang", "c++"], "ziglang", found.origin)
-    raise CompileError("CUDA C++ kernels need a C++ compiler: install g++ or clang++, or `pip install ziglang`")
+    raise CompileError(
+        "CUDA C++ kernels need a C++ compiler: install g++ or clang++, or `pip install ziglang`"
+    )
 
 
 # ---------------------------------------------------------------- the folder of what has been compiled
@@ -388,7 +400,9 @@ def _full_disk(log: str) -> None:
 
 def explain(log: str, text: str) -> tuple[str, str]:
     """Return the first error in one line, and the log without the lines that say nothing about the source."""
-    log = "\n".join(line for line in log.splitlines() if not line.startswith(("cc1plus:", "compilation terminated")))
+    log = "\n".join(
+        line for line in log.splitlines() if not line.startswith(("cc1plus:", "compilation terminated"))
+    )
     asked = re.search(rf"^{re.escape(TAIL)}:(\d+):\d+: (?:fatal )?error: (.*)$", log, re.MULTILINE)
     first = re.search(rf"^{re.escape(FILE)}:(\d+)(?::\d+)?: (?:fatal )?error: (.*)$", log, re.MULTILINE)
     if first is None and asked is not None:

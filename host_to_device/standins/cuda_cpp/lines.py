@@ -67,6 +67,24 @@ def _section(data: bytes, name: str) -> bytes:
     return b""
 
 
+def symbols(path: str) -> dict[int, list[str]]:
+    """Return the names at each address of a compiled module; none where it is no ELF file.
+
+    Parameters
+    ----------
+    path
+        The compiled module.
+    """
+    with open(path, "rb") as file:
+        data = file.read()
+    table, names = _section(data, ".symtab"), _section(data, ".strtab")
+    found: dict[int, list[str]] = {}
+    for name, _, _, _, address, _ in struct.iter_unpack("<IBBHQQ", table):
+        if address and name:
+            found.setdefault(address, []).append(_Reader(names, name).text())
+    return found
+
+
 def _rows(table: bytes) -> Iterator[tuple[int, str, int, bool]]:
     """Give address, file, line and whether a sequence ends here."""
     reader = _Reader(table)
@@ -162,7 +180,11 @@ def line_of(path: str, address: int, file: str) -> int:
 
 def _ask_atos(path: str, address: int, file: str) -> int:
     said = subprocess.run(
-        ["atos", "-o", path, "-offset", hex(address - 1)], capture_output=True, text=True, timeout=10, check=False
+        ["atos", "-o", path, "-offset", hex(address - 1)],
+        capture_output=True,
+        text=True,
+        timeout=10,
+        check=False,
     ).stdout
     found = re.search(rf"\({re.escape(file)}:(\d+)\)", said)
     return int(found.group(1)) if found else 0

@@ -133,7 +133,9 @@ class Function:
         with worker.lock:
             shared = arena.arena()
             if isinstance(shared, arena.PrivateArena):
-                raise CompileError("kernels need memory that two processes share, which this system does not give")
+                raise CompileError(
+                    "kernels need memory that two processes share, which this system does not give"
+                )
             with shared.lock:
                 shared.settle()
             control = module.control
@@ -186,7 +188,9 @@ class Function:
                 if not parameter.pointer:
                     raise ArgumentError(f"{self._which(number)} takes a value, and an array was given")
                 if value.size and not arena.owns(value):
-                    raise ArgumentError(f"{self._which(number)} takes device memory, and a host array was given")
+                    raise ArgumentError(
+                        f"{self._which(number)} takes device memory, and a host array was given"
+                    )
                 arrays.append((number, value))
                 bits = struct.pack("<Q", value.__array_interface__["data"][0] if value.size else 0)
             else:
@@ -202,14 +206,14 @@ class Function:
         return bytes(data), tuple(offsets), arrays
 
     def _signature(self) -> str:
-        return ", ".join(
-            f"{parameter.type} {name}".strip()
-            for parameter, name in zip(self.parameters, self.parameter_names, strict=True)
-        )
+        return ", ".join(self._words(number) for number in range(len(self.parameters)))
+
+    def _words(self, number: int) -> str:
+        kind, name = self.parameters[number].type, self.parameter_names[number]
+        return (f"{kind}{name}" if kind.endswith("*") else f"{kind} {name}").strip()
 
     def _which(self, number: int) -> str:
-        parameter, name = self.parameters[number], self.parameter_names[number]
-        return f"parameter {number + 1} of {self.name}, {f'{parameter.type} {name}'.strip()},"
+        return f"parameter {number + 1} of {self.name}, {self._words(number)},"
 
     def _died(self, death: worker.Died, seconds: float) -> KernelFault:
         if death.late:
@@ -218,11 +222,17 @@ class Function:
                 "stopped",
             )
         how = f" (signal {-death.code})" if death.code and death.code < 0 else ""
-        return KernelFault(f"{self.name} brought its process down{how}; the next launch has a new one", "crash")
+        return KernelFault(
+            f"{self.name} brought its process down{how}; the next launch has a new one", "crash"
+        )
 
     def _fault(self, data: bytes, path: Path, arrays: list, seconds: float) -> KernelFault:
         kind, line, pc, address, size, write, *rest, text = FAULT.unpack(data[: FAULT.size])
-        block, thread, text = tuple(rest[:3]), tuple(rest[3:]), text.split(b"\0", 1)[0].decode("utf-8", "replace")
+        block, thread, text = (
+            tuple(rest[:3]),
+            tuple(rest[3:]),
+            text.split(b"\0", 1)[0].decode("utf-8", "replace"),
+        )
         line = line or (lines.line_of(str(path), pc, sources.FILE) if pc else 0)
         name, words = KINDS[kind], text
         if name == "out of bounds":
@@ -262,7 +272,9 @@ class Function:
         for number, array in arrays:
             start = array.__array_interface__["data"][0]
             end = start + array.nbytes
-            near.append((start - address if address < start else max(0, address - end + 1), number, start, array))
+            near.append(
+                (start - address if address < start else max(0, address - end + 1), number, start, array)
+            )
         near.sort(key=lambda each: each[:2])
         if near and near[0][0] < 1 << 30:
             _, number, start, array = near[0]
@@ -306,10 +318,7 @@ class Module:
         for number, (name, parameters) in enumerate(about["kernels"]):
             plain = re.sub(r"<.*", "", name, flags=re.DOTALL).strip()
             kernel = by_name.get(plain) or by_name.get(plain.removeprefix("::"))
-            inside = kernel is not None and kernel.first
-            shared = sum(
-                nbytes for _, line, nbytes in about["shared"] if inside and kernel.first <= line <= kernel.last
-            )
+            shared = about["shared_of"][number]
             self.functions[name] = Function(
                 self, number, name, tuple(Parameter(*each) for each in parameters), kernel, shared
             )
@@ -342,7 +351,9 @@ class Module:
         """
         if name in self.functions:
             return self.functions[name]
-        raise LookupError(f"there is no kernel {name!r} in this source, only {', '.join(self.names) or 'none at all'}")
+        raise LookupError(
+            f"there is no kernel {name!r} in this source, only {', '.join(self.names) or 'none at all'}"
+        )
 
     def get_global(self, name: str) -> np.ndarray:
         """Return the bytes of a `__constant__` or `__device__` variable: one-dimensional, uint8, no copy.
@@ -356,7 +367,9 @@ class Module:
         if name in self._globals:
             return self._globals[name]
         known = ", ".join(self._globals) or "none at all"
-        raise LookupError(f"there is no __constant__ or __device__ variable {name!r} in this source, only {known}")
+        raise LookupError(
+            f"there is no __constant__ or __device__ variable {name!r} in this source, only {known}"
+        )
 
 
 def _describe(path: Path) -> dict:
@@ -368,10 +381,12 @@ def _describe(path: Path) -> dict:
     if not ok:
         raise CompileError(f"the compiled kernel cannot be loaded: {text}")
     about: dict[str, list] = {"kernels": [], "globals": [], "shared": []}
+    starts, places = [], []
     for line in text.decode("utf-8", "replace").splitlines():
         kind, *rest = line.split("\t")
         if kind == "kernel":
             about["kernels"].append([rest[0], []])
+            starts.append(int(rest[1]))
         elif kind == "parameter":
             size, pointer, kind_text = rest
             found = re.search(r"T = (.*?)[;\]]", kind_text)
@@ -381,9 +396,33 @@ def _describe(path: Path) -> dict:
             name, nbytes, constant, initial = rest
             about["globals"].append([name, int(nbytes), constant == "1", initial or None])
         else:
-            name, number, nbytes = rest
+            name, number, nbytes, place = rest
             about["shared"].append([name, int(number), int(nbytes)])
+            places.append(int(place))
+    about["shared_of"] = _shared_of(path, about, starts, places)
     return about
+
+
+def _shared_of(path: Path, about: dict, starts: list[int], places: list[int]) -> list[int]:
+    """Return the bytes of static shared memory of each kernel: of the arrays that it declares itself.
+
+    The symbol of an array that is declared in a function begins with the symbol of the function.
+    """
+    symbols = lines.symbols(str(path))
+    result = []
+    for start in starts:
+        inside = [
+            f"_ZZ{name[2:] if name.startswith('_Z') else f'{len(name)}{name}'}E"
+            for name in symbols.get(start, ())
+        ]
+        result.append(
+            sum(
+                nbytes
+                for (_, _, nbytes), place in zip(about["shared"], places, strict=True)
+                if any(name.startswith(tuple(inside)) for name in symbols.get(place, ()))
+            )
+        )
+    return result
 
 
 class Source(NamedTuple):
@@ -477,7 +516,9 @@ def _make(key: str, given: Source, seeded: bool) -> tuple[Path, dict, sources.De
             asked = [each for each in given.wanted if each.removeprefix("&") not in seen.variables]
             names = tuple(dict.fromkeys((*plain, *asked)))
             end = sources.tail(names, seen.variables, shared)
-            text = f'#line 1 "{sources.FILE}"\n{sources.as_cpp(given.text)}\n#line 1 "{sources.TAIL}"\n{end}\n'
+            text = (
+                f'#line 1 "{sources.FILE}"\n{sources.as_cpp(given.text)}\n#line 1 "{sources.TAIL}"\n{end}\n'
+            )
             compiler.build(text, [*given.options, f"-DH2D_WARP={given.warp_size}"], path, seeded)
             about = _describe(path)
             about["c_linkage"] = [kernel.name for kernel in seen.kernels if kernel.c_linkage]
@@ -489,7 +530,9 @@ def _make(key: str, given: Source, seeded: bool) -> tuple[Path, dict, sources.De
     known = {kernel.name for kernel in declared.kernels}
     for name, parameters in about["parameters"].items():
         if name not in known:
-            declared.kernels.append(sources.Kernel(name, name in about["c_linkage"], False, tuple(parameters)))
+            declared.kernels.append(
+                sources.Kernel(name, name in about["c_linkage"], False, tuple(parameters))
+            )
     for name, _, nbytes in about["shared"]:
         if nbytes > MOST_SHARED:
             raise CompileError(f"shared array {name} has {nbytes} bytes: a block gets {MOST_SHARED} at most")

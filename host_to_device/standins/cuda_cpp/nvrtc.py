@@ -24,7 +24,9 @@ class NotInstalled(CompileError):
 def _library() -> ctypes.CDLL:
     found = importlib.util.find_spec("nvidia")
     for folder in (found.submodule_search_locations or ()) if found else ():
-        for path in sorted(Path(folder).glob("*/**/libnvrtc.so*")) + sorted(Path(folder).glob("*/**/nvrtc64_*.dll")):
+        for path in sorted(Path(folder).glob("*/**/libnvrtc.so*")) + sorted(
+            Path(folder).glob("*/**/nvrtc64_*.dll")
+        ):
             if ".alt" in path.name:
                 continue
             try:
@@ -70,9 +72,7 @@ def compiles_for_gpu(source: str, arch: str = "sm_75", options: Iterable[str] = 
     library, program = _library(), ctypes.c_void_p()
     given = [f"--gpu-architecture={arch}", *options]
     text = (ctypes.c_char_p * len(given))(*(option.encode() for option in given))
-    status = library.nvrtcCreateProgram(
-        ctypes.byref(program), source.encode(), FILE.encode(), 0, None, None
-    )
+    status = library.nvrtcCreateProgram(ctypes.byref(program), source.encode(), FILE.encode(), 0, None, None)
     if status:
         raise CompileError(f"NVRTC does not start: error {status}")
     try:

@@ -21,6 +21,7 @@ class Runner:
     def __init__(self, fd: int) -> None:
         self.fd = fd
         self.modules: dict[str, ctypes.CDLL] = {}
+        self.memory = (ctypes.c_void_p * 2)()  # stacks and heap of all modules
         self.libc = ctypes.CDLL(None, use_errno=True)
         self.libc.mmap.restype = ctypes.c_void_p
         self.libc.mmap.argtypes = (
@@ -69,7 +70,9 @@ class Runner:
         found = ctypes.create_string_buffer(512)
         for number, address, nbytes, _ in variables:
             ctypes.memmove(module.h2d_address(number), address, nbytes)
-        status = module.h2d_run(request, pointers, found)
+        status = module.h2d_run(request, pointers, found, self.memory)
+        if status < 0:
+            raise MemoryError("no memory for the stacks of a block")
         for number, address, nbytes, constant in variables:
             if not constant:
                 ctypes.memmove(address, module.h2d_address(number), nbytes)

@@ -41,7 +41,9 @@ class Declared:
     kernels: list[Kernel] = field(default_factory=list)
     variables: dict[str, bool] = field(default_factory=dict)  # name: whether it is constant
     refused: tuple[int, str] | None = None  # a line, and why NVRTC would not have it
-    templates: list[int] = field(default_factory=list)  # where templates of kernels and device functions say so
+    templates: list[int] = field(
+        default_factory=list
+    )  # where templates of kernels and device functions say so
 
 
 def _blank(text: str) -> str:
@@ -123,7 +125,10 @@ def declarations(source: str) -> Declared:
                     if "(" in _top(statement) and "=" not in statement:  # a function's body
                         if _is_host_function(statement) and found.refused is None:
                             name = _top(statement)[_top(statement).index("(") - 1]
-                            found.refused = line(start), f"{name}() has no __device__: host functions are refused"
+                            found.refused = (
+                                line(start),
+                                f"{name}() has no __device__: host functions are refused",
+                            )
                         statement = []
             else:
                 statement.append(token)
@@ -146,7 +151,17 @@ def _is_free_template(statement: list[str]) -> bool:
 
 
 def _is_host_function(statement: list[str]) -> bool:
-    marks = {"__device__", "__global__", "__host__", "constexpr", "struct", "class", "union", "enum", "operator"}
+    marks = {
+        "__device__",
+        "__global__",
+        "__host__",
+        "constexpr",
+        "struct",
+        "class",
+        "union",
+        "enum",
+        "operator",
+    }
     top = _top(statement)
     before = top[: top.index("(")]
     return not marks & set(statement) and len(before) > 1 and _is_name(before[-1])
@@ -265,7 +280,8 @@ def as_cpp(source: str) -> str:
     masked = mask(source)
     edits = [(at, at + len("__global__"), "static    ") for at in declarations(source).templates]
     for match in re.finditer(
-        r"\b(?:extern\s+((?:\w+\s+)*?)__shared__|__shared__\s+extern)\b([^;{}()]*(?:\([^()]*\))?[^;{}]*)", masked
+        r"\b(?:extern\s+((?:\w+\s+)*?)__shared__|__shared__\s+extern)\b([^;{}()]*(?:\([^()]*\))?[^;{}]*)",
+        masked,
     ):
         text = source[match.start() : match.end()]
         edits.append((match.start(), match.end(), text.replace("__shared__", "") + " H2D_DYNAMIC"))
@@ -280,15 +296,15 @@ def tail(kernels: Iterable[str], variables: dict[str, bool], shared: list[Shared
     """Return the text that names kernels and variables to the runtime, one a line in this order."""
     kernels = list(kernels)
     lines = [f'H2D_KERNEL("{name}", {name}),' for name in kernels]
-    lines.insert(0, "namespace h2d { extern \"C\" { const Kernel h2d_kernels[] = {")
-    lines.append("{}}; const Global h2d_globals[] = {")
+    lines.insert(0, 'extern "C" { const h2d::Kernel h2d_kernels[] = {')
+    lines.append("{}}; const h2d::Global h2d_globals[] = {")
     lines += [
         f'{{"{name}", (void *)&::{name}, sizeof(::{name}), {str(constant).lower()}}},'
         for name, constant in variables.items()
     ]
-    lines.append("{}}; const Shared h2d_shared[] = {")
+    lines.append("{}}; const h2d::Shared h2d_shared[] = {")
     lines += [f'{{{first}, {last}, " {" ".join(names)} "}},' for first, last, names, _ in shared]
     lines.append("{}};")
     lines.append(f"const int h2d_kernel_count = {len(kernels)}, h2d_global_count = {len(variables)};")
-    lines.append(f"const int h2d_shared_count = {len(shared)}, h2d_warp = H2D_WARP; }} }}")
+    lines.append(f"const int h2d_shared_count = {len(shared)}, h2d_warp = H2D_WARP; }}")
     return "\n".join(lines)

@@ -43,7 +43,9 @@ class Worker:
         self.arena = shared
         self.mapped = 0
         if not sys.executable:
-            raise CompileError("kernels run in a process of their own, and this Python does not know its own path")
+            raise CompileError(
+                "kernels run in a process of their own, and this Python does not know its own path"
+            )
         self.process = subprocess.Popen(
             [sys.executable, "-I", "-S", str(RUNNER), str(shared.fd)],
             stdin=subprocess.PIPE,

@@ -201,10 +201,10 @@ class ElementwiseKernel(CodeCache):
                 each if running.is_array(each) else parameters.stored(each, dtype)
                 for each, dtype in zip(inputs, types.inputs, strict=True)
             ]
-            self.run([*values, *outputs], types, shape, block_size)
+            self._run([*values, *outputs], types, shape, block_size)
         return None if self.no_return else result
 
-    def run(self, arguments: list[Any], types: Types, shape: tuple[int, ...], block_size: int) -> None:
+    def _run(self, arguments: list[Any], types: Types, shape: tuple[int, ...], block_size: int) -> None:
         """Launch the kernel over all elements of `shape`."""
         views = [
             None
@@ -220,7 +220,7 @@ class ElementwiseKernel(CodeCache):
             Kind(each.dtype, None) if view is None else Kind(view.dtype, view.ndim, view.flags.c_contiguous)
             for each, view in zip(arguments, views, strict=True)
         )
-        function = self.function(kinds, types, len(shape))
+        function = self._function_for(kinds, types, len(shape))
         size = math.prod(shape)
         layout = [size, *shape]
         passed = []
@@ -233,11 +233,11 @@ class ElementwiseKernel(CodeCache):
         passed.append(running.layout(tuple(layout)))
         running.launch_generated(function, size, block_size, passed, self._lines[function])
 
-    def function(self, kinds: tuple[Kind, ...], types: Types, ndim: int) -> Any:
+    def _function_for(self, kinds: tuple[Kind, ...], types: Types, ndim: int) -> Any:
         """Return the compiled kernel for arguments of these kinds."""
         key = (kinds, types, ndim)
         if key not in self._functions:
-            source = self.source(kinds, types, ndim)
+            source = self._source(kinds, types, ndim)
             dtypes = [kind.dtype for kind in kinds]
             self._functions[key] = running.generated(
                 prelude(dtypes, source), source, self.name, tuple(self.kwargs.get("options", ()))
@@ -248,7 +248,7 @@ class ElementwiseKernel(CodeCache):
             self._cached_codes.setdefault(arrays, source)
         return self._functions[key]
 
-    def source(self, kinds: tuple[Kind, ...], types: Types, ndim: int) -> str:
+    def _source(self, kinds: tuple[Kind, ...], types: Types, ndim: int) -> str:
         """Return the CUDA C++ for arguments of these kinds, a loop over `ndim` dimensions."""
         text = Source([], [], [])
         text.indexer("_ind", ndim)

@@ -55,6 +55,12 @@ OURS = "__cuda"  # what the translated source calls the stand-in for numba.cuda
 NOT_HERE = ("cg", "cub", "range", "thrust")  # of cupyx.jit
 
 
+def __dir__() -> list[str]:
+    """Return the names that are CuPy's."""
+    own = (names.DeviceName, JitName)
+    return sorted(["rawkernel", *(name for name, value in globals().items() if isinstance(value, own))])
+
+
 def __getattr__(name: str) -> Any:
     if name in NOT_HERE:
         raise NotInStandIn(missing(f"cupyx.jit.{name}"))

@@ -65,7 +65,7 @@ class RawKernel:
     their strides and dtype.
     """
 
-    raw_ver = 2  # of the pickled form
+    _raw_ver = 2  # of the pickled form
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class RawKernel:
         *,
         translate_cucomplex: bool = False,
         enable_cooperative_groups: bool = False,
-        jitify: bool = False,
+        jitify: bool | None = None,
     ) -> None:
         expect("code", code, str)
         expect("name", name, str)
@@ -117,9 +117,9 @@ class RawKernel:
         TypeError
             If an argument cannot be passed, or their number is wrong (which on a GPU goes unnoticed).
         """
-        self.launch(grid, block, args, **kwargs)
+        self._launch(grid, block, args, **kwargs)
 
-    def launch(
+    def _launch(
         self,
         grid: tuple,
         block: tuple,
@@ -135,7 +135,7 @@ class RawKernel:
         expect("grid", grid, tuple)
         expect("block", block, tuple)
         sizes = [tuple(max(1, operator.index(each)) for each in (*size, 1, 1)[:3]) for size in (grid, block)]
-        passed = self.passed(function, list(args))
+        passed = self._passed(function, list(args))
         shared_mem = operator.index(shared_mem)
         if shared_mem < 0:
             raise OverflowError("can't convert negative value to size_t")
@@ -148,7 +148,7 @@ class RawKernel:
             )
         running.launch(function, *sizes, passed, shared_mem, seed=seed, seconds=seconds)
 
-    def passed(self, function: Any, arguments: list[Any]) -> list[Any]:
+    def _passed(self, function: Any, arguments: list[Any]) -> list[Any]:
         """Return what the kernel gets: arrays for pointers, exactly the parameters' bytes for values."""
         wanted = function.parameters
         if len(arguments) != len(wanted):
@@ -158,11 +158,11 @@ class RawKernel:
                 f"{'was' if len(arguments) == 1 else 'were'} given; a GPU would read beyond them"
             )
         return [
-            self.value(place, parameter, argument)
+            self._value(place, parameter, argument)
             for place, (parameter, argument) in enumerate(zip(wanted, arguments, strict=True), 1)
         ]
 
-    def value(self, place: int, parameter: Any, argument: Any) -> Any:
+    def _value(self, place: int, parameter: Any, argument: Any) -> Any:
         """Return one argument as it is passed.
 
         Raises
@@ -257,11 +257,11 @@ class RawKernel:
 
     def __getstate__(self) -> dict[str, Any]:
         kept = ("code", "name", "options", "backend", "translate_cucomplex", "file_path", "name_expressions")
-        kept += ("enable_cooperative_groups", "jitify", "raw_ver")
-        return {name: getattr(self, name) for name in kept}
+        kept += ("enable_cooperative_groups", "jitify")
+        return {**{name: getattr(self, name) for name in kept}, "raw_ver": self._raw_ver}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        if state.get("raw_ver") != self.raw_ver:
+        if state.get("raw_ver") != self._raw_ver:
             raise pickle.UnpicklingError(
                 "The pickled RawKernel object is not supported by the current CuPy version. "
                 "It should not be used. Please recompile."
@@ -302,7 +302,7 @@ class RawModule:
         translate_cucomplex: bool = False,
         enable_cooperative_groups: bool = False,
         name_expressions: Sequence[str] | None = None,
-        jitify: bool = False,
+        jitify: bool | None = None,
     ) -> None:
         for name, value, kind in (
             ("code", code, str),

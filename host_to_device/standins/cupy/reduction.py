@@ -154,10 +154,10 @@ class ReductionKernel(CodeCache):
             each if running.is_array(each) else parameters.stored(each, dtype)
             for each, dtype in zip(inputs, types.inputs, strict=True)
         ]
-        self.run(values, outputs, types, shape, order)
+        self._run(values, outputs, types, shape, order)
         return outputs[0]
 
-    def run(
+    def _run(
         self,
         inputs: list[Any],
         outputs: list[Any],
@@ -185,7 +185,7 @@ class ReductionKernel(CodeCache):
             Kind(each.dtype, None) if view is None else Kind(view.dtype, view.ndim, view.flags.c_contiguous)
             for each, view in zip([*inputs, *outputs], views, strict=True)
         )
-        function = self.function(kinds, types, len(in_shape), len(out_shape))
+        function = self._function_for(kinds, types, len(in_shape), len(out_shape))
         layout = [math.prod(in_shape), *in_shape, math.prod(out_shape), *out_shape]
         passed = []
         for each, view in zip([*inputs, *outputs], views, strict=True):
@@ -198,11 +198,11 @@ class ReductionKernel(CodeCache):
         size = math.prod(out_shape)
         running.launch_generated(function, size, 128, passed, range(0))
 
-    def function(self, kinds: tuple[Kind, ...], types: Types, in_ndim: int, out_ndim: int) -> Any:
+    def _function_for(self, kinds: tuple[Kind, ...], types: Types, in_ndim: int, out_ndim: int) -> Any:
         """Return the compiled kernel for arguments of these kinds."""
         key = (kinds, types, in_ndim, out_ndim)
         if key not in self._functions:
-            source = self.source(kinds, types, in_ndim, out_ndim)
+            source = self._source(kinds, types, in_ndim, out_ndim)
             dtypes = [kind.dtype for kind in kinds]
             self._functions[key] = running.generated(
                 prelude(dtypes, source), source, self.name, tuple(self.options)
@@ -211,7 +211,7 @@ class ReductionKernel(CodeCache):
             self._cached_codes.setdefault(arrays, source)
         return self._functions[key]
 
-    def source(self, kinds: tuple[Kind, ...], types: Types, in_ndim: int, out_ndim: int) -> str:
+    def _source(self, kinds: tuple[Kind, ...], types: Types, in_ndim: int, out_ndim: int) -> str:
         """Return the CUDA C++ for arguments of these kinds."""
         ins, text = Source([], [], []), Source([], [], [])
         text.indexer("_in_ind", in_ndim)

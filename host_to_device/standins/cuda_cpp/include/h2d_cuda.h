@@ -8,7 +8,7 @@
 #define __device__
 #define __host__
 #define __constant__
-#define __shared__ static
+#define __shared__ static __attribute__((used))  // also where a kernel writes only: a wrong index is to be found
 #define __managed__
 #define __grid_constant__
 #define __forceinline__ inline __attribute__((always_inline))
@@ -591,5 +591,5 @@ template <class... A> struct Signature<void (*)(A...)> {
 
 }  // namespace h2d
 #define H2D_KERNEL(name, ...)                                                                        \
-    {name, h2d::Signature<decltype(&__VA_ARGS__)>::run<&__VA_ARGS__>,                                \
+    {name, (const void *)&__VA_ARGS__, h2d::Signature<decltype(&__VA_ARGS__)>::run<&__VA_ARGS__>,    \
      h2d::Signature<decltype(&__VA_ARGS__)>::parameters, h2d::Signature<decltype(&__VA_ARGS__)>::count}

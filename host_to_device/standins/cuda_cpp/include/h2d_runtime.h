@@ -27,15 +27,9 @@ struct dim3 {
 namespace h2d {
 
 struct Parameter { const char *type; unsigned size; bool pointer; };
-struct Kernel { const char *name; void (*run)(void **); const Parameter *parameters; int count; };
+struct Kernel { const char *name; const void *start; void (*run)(void **); const Parameter *parameters; int count; };
 struct Global { const char *name; void *address; size_t size; bool constant; };
 struct Shared { int first, last; const char *names; };  // a declaration: its lines, " name name "
-
-// Filled by the text that is put behind the learner's.
-extern "C" H2D_HIDDEN const Kernel h2d_kernels[];
-extern "C" H2D_HIDDEN const Global h2d_globals[];
-extern "C" H2D_HIDDEN const Shared h2d_shared[];
-extern "C" H2D_HIDDEN const int h2d_kernel_count, h2d_global_count, h2d_shared_count, h2d_warp;
 
 enum Operation { SYNC_BLOCK, COUNT_BLOCK, AND_BLOCK, OR_BLOCK,  // wait for the block
                  SYNC_WARP, SHUFFLE, BALLOT, MATCH_ANY, MATCH_ALL, ACTIVE, REDUCE_ADD,
@@ -61,3 +55,9 @@ extern "C" H2D_HIDDEN uint3 h2d_thread, h2d_block;
 extern "C" H2D_HIDDEN dim3 h2d_block_dim, h2d_grid_dim;
 
 }  // namespace h2d
+
+// Filled by the text that is put behind the learner's.
+extern "C" H2D_HIDDEN const h2d::Kernel h2d_kernels[];
+extern "C" H2D_HIDDEN const h2d::Global h2d_globals[];
+extern "C" H2D_HIDDEN const h2d::Shared h2d_shared[];
+extern "C" H2D_HIDDEN const int h2d_kernel_count, h2d_global_count, h2d_shared_count, h2d_warp;

@@ -103,7 +103,8 @@ unsigned idle_count;
 
 void fiber_main();
 
-#if defined(__x86_64__)
+#if defined(H2D_UCONTEXT)  // asked for: to measure what a switch of our own gains
+#elif defined(__x86_64__)
 extern "C" void h2d_switch(void **save, void *to) __asm__("h2d_switch");
 __asm__(".text\n.p2align 4\nh2d_switch:\n"
         "pushq %rbp\npushq %rbx\npushq %r12\npushq %r13\npushq %r14\npushq %r15\n"
@@ -126,7 +127,14 @@ char *stack_of(Fiber *f) { return stacks + (f - fibers) * (size_t)(STACK + GUARD
 
 void prepare(Fiber *f) {
     f->fresh = false;
-#if defined(__x86_64__)
+#if defined(H2D_UCONTEXT)
+    if (!f->context) f->context = (ucontext_t *)malloc(sizeof(ucontext_t));
+    getcontext(f->context);
+    f->context->uc_stack.ss_sp = stack_of(f);
+    f->context->uc_stack.ss_size = STACK;
+    f->context->uc_link = nullptr;
+    makecontext(f->context, fiber_main, 0);
+#elif defined(__x86_64__)
     void **top = (void **)(stack_of(f) + STACK);
     top[-1] = nullptr;  // where fiber_main would return to
     top[-2] = (void *)fiber_main;
@@ -136,13 +144,6 @@ void prepare(Fiber *f) {
     top[10] = nullptr;
     top[11] = (void *)fiber_main;
     f->stack_pointer = top;
-#else
-    if (!f->context) f->context = (ucontext_t *)malloc(sizeof(ucontext_t));
-    getcontext(f->context);
-    f->context->uc_stack.ss_sp = stack_of(f);
-    f->context->uc_stack.ss_size = STACK;
-    f->context->uc_link = nullptr;
-    makecontext(f->context, fiber_main, 0);
 #endif
 }
 
@@ -564,9 +565,11 @@ static const char *own_name(const char *name) {
 }
 H2D_HIDDEN void __asan_register_globals(Registered *found, size_t count) {
     variables = (Variable *)realloc(variables, (variable_count + count) * sizeof(Variable));
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        const Registered::Place *place = found[i].place;
         variables[variable_count++] = {found[i].start, found[i].size, found[i].size_with_gap, own_name(found[i].name),
-                                       found[i].place ? found[i].place->line : 0, false};
+                                       !place ? 0 : strcmp(place->file, "kernel.cu") ? -1 : place->line, false};
+    }
 }
 }
 
@@ -664,7 +667,7 @@ unsigned lane() { return current % h2d_warp; }
 
 namespace {
 
-uint64_t pc_of(void *context) {
+uint64_t pc_of(void *context) {  // one is added by those who ask: lines are looked up for return addresses
     ucontext_t *c = (ucontext_t *)context;
 #if defined(__linux__) && defined(__x86_64__)
     return c->uc_mcontext.gregs[REG_RIP];
@@ -684,7 +687,7 @@ const double TICK = 0.02;
 void on_tick(int, siginfo_t *, void *context) {
     if (!running || broken) return;
     if (attention == STOP) {  // no access since the last tick: a loop without any
-        fault.kind = STOPPED, fault.pc = pc_of(context);
+        fault.kind = STOPPED, fault.pc = pc_of(context) + 1;
         broken = true;
         if (in_kernel) give_up();
         return;
@@ -700,7 +703,7 @@ void on_crash(int signal, siginfo_t *info, void *context) {
         return;
     }
     uintptr_t a = (uintptr_t)info->si_addr;
-    fault.pc = pc_of(context) + 1, fault.address = a;  // lines are looked up for return addresses
+    fault.pc = pc_of(context) + 1, fault.address = a;
     fault.kind = signal == SIGFPE ? DIVISION : CRASH;
     if (a - (uintptr_t)stacks < MOST_THREADS * (uint64_t)(STACK + GUARD) && (a - (uintptr_t)stacks) % (STACK + GUARD) < GUARD)
         fault.kind = STACK_OVERFLOW;
@@ -708,18 +711,22 @@ void on_crash(int signal, siginfo_t *info, void *context) {
     give_up();
 }
 
-void set_up() {
+bool set_up(void **memory) {
     static bool ready;
-    if (ready) return;
-    ready = true;
-    size_t each = STACK + GUARD;
-    stacks = (char *)mmap(nullptr, MOST_THREADS * each, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANON | MAP_NORESERVE, -1, 0);
-    for (unsigned i = 0; i < MOST_THREADS; i++) mprotect(stacks + i * each, GUARD, PROT_NONE);
-    heap = (char *)mmap(nullptr, HEAP, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | MAP_NORESERVE, -1, 0);
-    *(Piece *)heap = {HEAP - 16, false};
+    if (ready) return true;
+    const size_t each = STACK + GUARD;
+    if (!memory[0]) {
+        const int how = MAP_PRIVATE | MAP_ANON | MAP_NORESERVE;
+        void *all = mmap(nullptr, MOST_THREADS * each + HEAP, PROT_READ | PROT_WRITE, how, -1, 0);
+        if (all == MAP_FAILED) return false;
+        memory[0] = all, memory[1] = (char *)all + MOST_THREADS * each;
+        for (unsigned i = 0; i < MOST_THREADS; i++) mprotect((char *)all + i * each, GUARD, PROT_NONE);
+        *(Piece *)memory[1] = {HEAP - 16, false};
+    }
+    stacks = (char *)memory[0], heap = (char *)memory[1];
     real_sizes.stacks = MOST_THREADS * each;
     fill_in_variables();
+    return ready = true;
 }
 
 void take_signals() {  // each module has its own runtime, so these are set at every launch
@@ -775,9 +782,10 @@ uint64_t common_divisor(uint64_t a, uint64_t b) { return b ? common_divisor(b, a
 
 // ---------------------------------------------------------------- the doors
 
-EXPORT int h2d_run(const Request *request, void **pointers, Fault *found) {
+// Runs a kernel. All modules of a process use the same stacks and the same heap: the first makes them.
+EXPORT int h2d_run(const Request *request, void **pointers, Fault *found, void **memory) {
     const Request &r = *request;
-    set_up();
+    if (!set_up(memory)) return -1;
     take_signals();
     memset(&fault, 0, sizeof fault);
     arena = r.arena, valid = (const uint16_t *)r.table;
@@ -842,8 +850,10 @@ EXPORT char *h2d_describe() {
     char *text;
     size_t size;
     FILE *file = open_memstream(&text, &size);
+    Dl_info info;
+    uint64_t base = dladdr((void *)&run_block, &info) ? (uint64_t)info.dli_fbase : 0;
     for (int i = 0; i < h2d_kernel_count; i++) {
-        fprintf(file, "kernel\t%s\n", h2d_kernels[i].name);
+        fprintf(file, "kernel\t%s\t%zu\n", h2d_kernels[i].name, (size_t)((uint64_t)h2d_kernels[i].start - base));
         for (int j = 0; j < h2d_kernels[i].count; j++) {
             const Parameter &p = h2d_kernels[i].parameters[j];
             fprintf(file, "parameter\t%u\t%d\t%s\n", p.size, p.pointer, p.type);
@@ -860,7 +870,8 @@ EXPORT char *h2d_describe() {
     }
     for (int i = 0; i < variable_count; i++)
         if (variables[i].shared)
-            fprintf(file, "shared\t%s\t%d\t%zu\n", variables[i].name, variables[i].line, (size_t)variables[i].size);
+            fprintf(file, "shared\t%s\t%d\t%zu\t%zu\n", variables[i].name, variables[i].line,
+                    (size_t)variables[i].size, (size_t)(variables[i].start - base));
     fclose(file);
     return text;
 }

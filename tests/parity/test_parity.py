@@ -1,4 +1,6 @@
-"""The corpus on the stand-in; to be renamed test_parity.py once `import cupy` is redirected."""
+"""The corpus on the stand-in: outcomes, names and signatures are CuPy's."""
+
+import sys
 
 import pytest
 
@@ -7,20 +9,27 @@ from tests.parity import names
 from tests.parity.case import difference
 from tests.parity.corpus import ALL
 
+# Where the stand-in cannot do as CuPy does, and why.
+KNOWN = {}
+if sys.version_info < (3, 12):
+    KNOWN["a device array has no buffer"] = (
+        "before Python 3.12 a class written in Python cannot refuse a buffer"
+    )
+
 
 @pytest.fixture(scope="module")
 def cp():
     imports.redirect()
-    try:
-        import cupy
+    import cupy
 
-        yield cupy
-    finally:
-        imports.restore()
+    return cupy
 
 
 @pytest.mark.parametrize("program", ALL, ids=lambda program: program.name)
 def test_outcome_of_cupy(program, cp):
+    if program.name in KNOWN:
+        assert difference(program, cp) is not None, "it does by now: take it out of KNOWN"
+        pytest.xfail(KNOWN[program.name])
     assert difference(program, cp) is None
 
 

@@ -1,0 +1,26 @@
+"""Kernels are compiled anew in each run of the tests, and leave nothing in the user's cache."""
+
+import numpy as np
+import pytest
+
+from host_to_device.standins.cuda_cpp import arena
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture
+def device():
+    """Return a function that copies an array to device memory."""
+
+    def copy(array, dtype=None):
+        array = np.asarray(array, dtype)
+        memory = arena.allocate(array.nbytes).view(array.dtype).reshape(array.shape)
+        memory[...] = array
+        return memory
+
+    return copy
