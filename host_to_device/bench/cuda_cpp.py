@@ -103,7 +103,13 @@ def vector_add(n: int) -> Problem:
     grid = ((n + 255) // 256, 1, 1)
     label = f"vector add {n:,}"
     return Problem(
-        label, "vector_add", grid, (256, 1, 1), (a, b, out, np.int32(n)), lambda: a + b, lambda c: np.array_equal(out, c)
+        label,
+        "vector_add",
+        grid,
+        (256, 1, 1),
+        (a, b, out, np.int32(n)),
+        lambda: a + b,
+        lambda c: np.array_equal(out, c),
     )
 
 
@@ -113,16 +119,31 @@ def matmul(n: int) -> Problem:
     arguments = (a, b, out, np.int32(n))
     label = f"tiled matmul {n}×{n}"
     return Problem(
-        label, "matmul", (n // 16, n // 16, 1), (16, 16, 1), arguments, lambda: a @ b, lambda c: np.allclose(out, c, 1e-4)
+        label,
+        "matmul",
+        (n // 16, n // 16, 1),
+        (16, 16, 1),
+        arguments,
+        lambda: a @ b,
+        lambda c: np.allclose(out, c, 1e-4),
     )
 
 
 def block_sums(n: int) -> Problem:
-    x, out = on_device(np.random.default_rng(0).random(n, dtype=np.float32)), on_device(np.zeros(1, np.float32))
+    x, out = (
+        on_device(np.random.default_rng(0).random(n, dtype=np.float32)),
+        on_device(np.zeros(1, np.float32)),
+    )
     grid = ((n + 255) // 256, 1, 1)
     label = f"warp shuffles {n:,}"
     return Problem(
-        label, "block_sums", grid, (256, 1, 1), (x, out, np.int32(n)), x.sum, lambda c: np.allclose(out, c, 1e-3)
+        label,
+        "block_sums",
+        grid,
+        (256, 1, 1),
+        (x, out, np.int32(n)),
+        x.sum,
+        lambda c: np.allclose(out, c, 1e-3),
     )
 
 
@@ -213,23 +234,36 @@ def running_table(runs: int) -> Iterator[str]:
         plain = [clock(problem.numpy) for _ in range(runs)]
         seconds = problem.times(module, runs)
         lines.append(
-            (problem.label, spread(plain), spread(seconds), ratio(seconds, plain), *against(problem.label, seconds))
+            (
+                problem.label,
+                spread(plain),
+                spread(seconds),
+                ratio(seconds, plain),
+                *against(problem.label, seconds),
+            )
         )
     yield from aligned(lines)
 
 
+# Settings of the compiler, and how many cores.
+STEPS: list[tuple[str, dict[str, Any], int | None]] = [
+    ("as it is", {}, None),
+    ("one core", {}, 1),
+    (
+        "one core, ucontext's switch between threads",
+        {"RUNTIME": (*compiler.RUNTIME, "-DH2D_UCONTEXT")},
+        1,
+    ),
+    ("one core, no access checked", {"CHECKED": "-fno-sanitize=all"}, 1),
+    ("one core, compiled with -O1", {"COMMON": ("-O1", *compiler.COMMON[1:])}, 1),
+]
+
+
 def steps_table(runs: int) -> Iterator[str]:
     yield "What each step gains: the same kernels without it"
-    steps: list[tuple[str, dict[str, Any], int | None]] = [
-        ("as it is", {}, None),
-        ("one core", {}, 1),
-        ("one core, ucontext's switch between threads", {"RUNTIME": (*compiler.RUNTIME, "-DH2D_UCONTEXT")}, 1),
-        ("one core, no access checked", {"CHECKED": "-fno-sanitize=all"}, 1),
-        ("one core, compiled with -O1", {"COMMON": ("-O1", *compiler.COMMON[1:])}, 1),
-    ]
     lines = [("", *(problem.label for problem in problems()))]
     cores = worker.cores
-    for label, settings, count in steps:
+    for label, settings, count in STEPS:
         with other(**settings):
             if count:
                 worker.cores = lambda: 1

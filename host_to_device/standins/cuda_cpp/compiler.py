@@ -29,6 +29,7 @@ from .sources import FILE, TAIL
 
 INCLUDE = Path(__file__).parent / "include"
 TIMEOUT = 60  # seconds for one run of the compiler
+MOST_ENTRIES = 1000  # in the cache, of some 50 KB each: beyond, those unused for longest go
 
 DIFFERENCES = (
     # (what, with NVRTC, here)
@@ -225,6 +226,8 @@ class Cache:
             about = note["about"]
             if hashlib.sha256(json.dumps(about).encode()).hexdigest() != note["about_sha256"]:
                 return None
+            with contextlib.suppress(OSError):
+                os.utime(self.folder / f"{key}.json")  # it is in use
             return path, about
         except (OSError, ValueError, KeyError, TypeError):
             return None
@@ -270,7 +273,21 @@ class Cache:
             with contextlib.suppress(OSError):
                 os.unlink(name)
             raise
+        self.prune(path)
         return path, about
+
+    def prune(self, newest: Path) -> None:
+        """Drop what has not been used for longest, where there is too much."""
+        notes = list(self.folder.glob("*.json"))
+        if len(notes) <= MOST_ENTRIES:
+            return
+        with contextlib.suppress(OSError):  # another process may do the same
+            notes.sort(key=lambda path: path.stat().st_mtime)
+            for note in notes[: len(notes) - MOST_ENTRIES * 4 // 5]:
+                note.unlink()
+                for path in self.folder.glob(f"{note.stem}-*"):
+                    if path != newest:
+                        path.unlink()
 
 
 _caches: dict[Path, Cache] = {}

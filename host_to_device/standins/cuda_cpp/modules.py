@@ -157,7 +157,7 @@ class Function:
                 *block,
                 float(min(seconds, 1e9)),
             )
-            path = module.path if seed is None else module.seeded_path()
+            path = module.file(seeded=seed is not None)
             message = ("run", str(path), request, values, offsets, module.variables)
             try:
                 answers = worker.ask([message] * count, seconds + worker.GRACE)
@@ -302,16 +302,14 @@ class Module:
     ----------
     names
         The names of its kernels: those that are no templates, and the name expressions that were asked for.
-    path
-        The compiled file.
     warp_size
         Threads in a warp.
     """
 
     def __init__(self, given: Source) -> None:
         self.given, self.warp_size = given, given.warp_size
-        self._seeded: Path | None = None
-        self.path, about, declared = _load(given, seeded=False)
+        path, about, declared = _load(given, seeded=False)
+        self._files: dict[bool, Path | None] = {False: path, True: None}
         self.control = arena.allocate(16).view(np.uint64)
         self.functions: dict[str, Function] = {}
         by_name = {kernel.name: kernel for kernel in declared.kernels}
@@ -332,11 +330,19 @@ class Module:
             self._globals[name] = memory
             self.variables += ((number, memory.ctypes.data, nbytes, constant),)
 
-    def seeded_path(self) -> Path:
-        """Return the file for seeded runs, which is compiled when the first of them asks for it."""
-        if self._seeded is None:
-            self._seeded = _load(self.given, seeded=True)[0]
-        return self._seeded
+    def file(self, seeded: bool) -> Path:
+        """Return the compiled file: one for seeded runs, made when the first of them asks for it, one for all others.
+
+        Where it has been deleted it is made again.
+        """
+        if self._files[seeded] is None or not self._files[seeded].exists():
+            self._files[seeded] = _load(self.given, seeded)[0]
+        return self._files[seeded]
+
+    @property
+    def path(self) -> Path:
+        """The compiled file for runs without a seed."""
+        return self._files[False]
 
     def __repr__(self) -> str:
         return f"<module of the stand-in: {', '.join(self.names)}>"

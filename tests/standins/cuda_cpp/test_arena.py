@@ -1,6 +1,7 @@
 """Device memory that kernels share: where it lies, when it is free again, and what forks and threads do to it."""
 
 import gc
+import itertools
 import os
 import threading
 
@@ -51,7 +52,7 @@ def test_arrays_never_overlap_and_free_pieces_are_joined():
             live.append(arena.allocate(int(rng.integers(0, 100_000))))
             live[-1][:] = number % 251
     places = sorted((each.ctypes.data, each.size) for each in live if each.size)
-    assert all(start + size < after for (start, size), (after, _) in zip(places, places[1:], strict=False))
+    assert all(start + size < after for (start, size), (after, _) in itertools.pairwise(places))
     live.clear()
     gc.collect()
     before = arena.arena().size

@@ -225,6 +225,19 @@ def test_a_damaged_entry_is_made_anew(empty_cache, device, monkeypatch, damage):
     assert len(builds) == 1
 
 
+def test_old_entries_are_dropped_and_a_kernel_that_lost_its_file_gets_it_again(
+    empty_cache, device, monkeypatch
+):
+    monkeypatch.setattr(compiler, "MOST_ENTRIES", 4)
+    module = cuda_cpp.compile(ADD)
+    for number in range(8):
+        cuda_cpp.compile(ADD + f"// {number}\n")
+    assert len(list(empty_cache.glob("*.json"))) <= 5 and not module.path.exists()
+    x = device(np.zeros(4, np.int32))
+    module.function("add")((1, 1, 1), (4, 1, 1), (x,))
+    assert x.tolist() == [1, 1, 1, 1]
+
+
 def test_two_processes_at_once(empty_cache):
     script = textwrap.dedent(f"""
         import numpy as np
@@ -307,7 +320,7 @@ def test_a_compiler_that_hangs_is_stopped(monkeypatch, tmp_path):
     slow.write_text("#!/bin/sh\nexec sleep 30\n")
     slow.chmod(0o755)
     monkeypatch.setattr(compiler, "TIMEOUT", 0.2)
-    with pytest.raises(CompileError, match="slow did not finish within 0.2 s"):
+    with pytest.raises(CompileError, match=r"slow did not finish within 0\.2 s"):
         compiler.Compiler([str(slow)], "slow", str(slow)).run([])
 
 
