@@ -14,7 +14,6 @@ from host_to_device.checking.raw import RawRun, is_raw
 from host_to_device.checking.report import Finding, Report
 from host_to_device.checking.run import Run
 from host_to_device.standins.numba_cuda import rewriting
-from host_to_device.standins.numba_cuda.devices import CudaAPIError
 from host_to_device.standins.numba_cuda.launching import (
     CUDADispatcher,
     Launch,
@@ -248,4 +247,4 @@ class Check:
                 )
 
 
-__all__ = ["Check", "CheckError", "CudaAPIError", "check"]
+__all__ = ["Check", "CheckError", "check"]

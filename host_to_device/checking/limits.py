@@ -9,13 +9,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from host_to_device.standins.device_limits import MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS
 from host_to_device.standins.numba_cuda.rewriting import SharedArray
 
-THREADS = 1024  # a block
-BLOCK = (1024, 1024, 64)
-GRID = (2**31 - 1, 65535, 65535)
-# Bytes of shared memory that a block gets without asking. Numba has no way to ask for more (numba-cuda, issue 94).
-STATIC_SHARED = 48 * 1024
+# Of shared memory a block gets MAX_SHARED, and Numba has no way to ask for more (numba-cuda, issue 94).
 # Bytes of shared memory that a block can have at the most, if the kernel asks for them before its launch.
 SHARED = {
     "7.0": 96 * 1024,
@@ -73,7 +70,7 @@ def broken(
 ) -> list[Broken]:
     """Return the limits that a launch breaks on a GPU of this compute capability; none if it can be made."""
     found = []
-    for size, limits, name in ((grid, GRID, "grid"), (block, BLOCK, "block")):
+    for size, limits, name in ((grid, MAX_GRID, "grid"), (block, MAX_BLOCK, "block")):
         for part, limit, axis in zip(size, limits, "xyz", strict=True):
             if part < 1:
                 advice = "Round up when you divide: (n + threads - 1) // threads."
@@ -88,19 +85,19 @@ def broken(
                     Broken(f"{name}Dim.{axis} is {part:,}, and it may be {limit:,} at the most", advice)
                 )
     threads = math.prod(block)
-    if threads > THREADS:
+    if threads > MAX_THREADS:
         found.append(
             Broken(
-                f"a block of {threads:,} threads, and it may have {THREADS:,} at the most",
+                f"a block of {threads:,} threads, and it may have {MAX_THREADS:,} at the most",
                 "Use smaller blocks and more of them.",
             )
         )
     static = sum(_bytes(each) for each in arrays if each.shape)
-    if static + dynamic > STATIC_SHARED:
+    if static + dynamic > MAX_SHARED:
         largest = max((each for each in arrays if each.shape), key=_bytes, default=None)
         found.append(
             Broken(
-                f"{static + dynamic:,} bytes of shared memory a block, and a launch gets {STATIC_SHARED:,} "
+                f"{static + dynamic:,} bytes of shared memory a block, and a launch gets {MAX_SHARED:,} "
                 f"(compute capability {capability} has {SHARED[capability]:,} for kernels that ask for more, "
                 "which Numba's cannot)",
                 "Use a smaller tile, or a smaller dtype.",

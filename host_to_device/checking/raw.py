@@ -17,6 +17,7 @@ import numpy as np
 
 from host_to_device.checking.comparing import differences
 from host_to_device.checking.report import Finding, Report
+from host_to_device.standins.numba_cuda.launching import dimensions
 
 KINDS = {
     "out of bounds": "out of bounds",
@@ -53,7 +54,7 @@ class RawRun:
         )
         self.function = module.function(given.name)
         grid, block, *rest = configuration
-        self.grid, self.block = (_three(size) for size in (grid, block))
+        self.grid, self.block = dimensions(grid, "griddim", None), dimensions(block, "blockdim", None)
         self.shared = int(rest[1]) if len(rest) > 1 else 0
         self.arguments = arguments
         self.file = f"<{given.name}.cu>"
@@ -143,8 +144,3 @@ class RawRun:
                     self.finding("order dependence", text, 0, array=name, index=where, space="global")
                 )
         return found
-
-
-def _three(size: Any) -> tuple[int, int, int]:
-    parts = size if isinstance(size, tuple) else (size,)
-    return (*(int(part) for part in parts), 1, 1)[:3]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import linecache
 import textwrap
-from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -127,8 +126,3 @@ class Report:
 
 def _count(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
-def distinct(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Return findings without repetitions, in the order in which they came."""
-    return tuple(dict.fromkeys(findings))

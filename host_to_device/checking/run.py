@@ -69,8 +69,9 @@ class Run:
         self.accesses = self.done = 0
         self.partial: list[str] = []
         self.remarks = remarks
-        trees = (self.program.kernel.tree, *(each.tree for each in self.program.functions.values()))
-        self.has_atomics = any(map(has_atomics, trees))
+        functions = (self.program.kernel, *self.program.functions.values())
+        self.files = {each.filename for each in functions}
+        self.has_atomics = any(has_atomics(each.tree) for each in functions)
 
     # -- what was reported
 
@@ -239,9 +240,8 @@ class Run:
             notes=notes,
         )
         _, arguments = self.arguments(watch)
-        files = {each.filename for each in (self.program.kernel, *self.program.functions.values())}
         try:
-            with time_limit(left), line_events(notes, files, lambda: watch.at):
+            with time_limit(left), line_events(notes, self.files, lambda: watch.at):
                 watch.run(chosen.tolist(), arguments)
         except (KernelStopped, OutOfBudget):
             self.remarks.append(
@@ -289,9 +289,8 @@ class Run:
                 left = max(1.0, self.left())
             share = left / (self.check.schedules - schedule)
         if self.compiled is not None and switch:
-            share = min(
-                share, TAKING_TURNS
-            )  # compiled threads do not take turns, so some blocks are interpreted
+            # Compiled threads do not take turns, so some blocks are interpreted.
+            share = min(share, TAKING_TURNS)
         elif self.compiled is not None:
             try:
                 return self.attempt_compiled(schedule, share, left)
@@ -351,7 +350,7 @@ class Run:
                 self.cut_off(schedule)
                 watch.skipped += 1
             else:
-                result.failure = self.stuck(watch.at, watch.last_space(), seconds, places[-1])
+                result.failure = self.stuck(watch.at, watch.moment.last_space, seconds, places[-1])
         except OutOfBudget:
             if trial and most > TRIAL:
                 return None
@@ -552,8 +551,7 @@ class Run:
         while waiting is not None and getattr(waiting, "gi_frame", None) is not None:
             frames.append((waiting.gi_frame.f_code.co_filename, waiting.gi_frame.f_lineno))
             waiting = waiting.gi_yieldfrom
-        files = {each.filename for each in (self.program.kernel, *self.program.functions.values())}
-        return [each for each in frames if each[0] in files] or [watch.last_place()]
+        return [each for each in frames if each[0] in self.files] or [watch.last_place()]
 
     def loop_of(self, place: tuple[str, int]) -> int | None:
         """Return the line of the while loop that a place belongs to: no other loop goes on for ever."""
@@ -587,8 +585,9 @@ class Run:
 
     def failed(self, problem: Exception, watch: Watch) -> Finding:
         kernel = self.program.kernel
-        files = {each.filename for each in (kernel, *self.program.functions.values())}
-        frames = [frame for frame in traceback.extract_tb(problem.__traceback__) if frame.filename in files]
+        frames = [
+            frame for frame in traceback.extract_tb(problem.__traceback__) if frame.filename in self.files
+        ]
         file, line = (
             (frames[-1].filename, frames[-1].lineno) if frames else (kernel.filename, kernel.tree.lineno)
         )

@@ -271,9 +271,6 @@ class Watch(Interpreter):
         lately = time.monotonic() - self.seconds / 4
         return not in_while or (self.ended is not None and self.ended > lately)
 
-    def last_space(self) -> str:
-        return self.moment.last_space
-
     def last_place(self) -> tuple[str, int]:
         """Return the file and line of the last access, for a kernel that did not come to an end."""
         return self.moment.last or (self.program.kernel.filename, self.program.kernel.tree.lineno)

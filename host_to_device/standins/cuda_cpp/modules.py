@@ -13,13 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..device_limits import MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS
 from . import arena, compiler, lines, sources, worker
 from .errors import ArgumentError, CompileError, KernelFault, KernelStopped, LaunchError
 
-MOST_THREADS = 1024
-MOST_BLOCK = (1024, 1024, 64)
-MOST_GRID = (2**31 - 1, 65535, 65535)
-MOST_SHARED = 48 << 10  # bytes for a block, static and dynamic together
 WARP_SIZES = (32, 64)
 
 REQUEST = struct.Struct("<4Q6Q3Q3Qd")
@@ -117,14 +114,14 @@ class Function:
         KernelStopped
             If it has not ended in time.
         """
-        grid, block = _size("grid", grid, MOST_GRID), _size("block", block, MOST_BLOCK)
+        grid, block = _size("grid", grid, MAX_GRID), _size("block", block, MAX_BLOCK)
         threads = math.prod(block)
-        if threads > MOST_THREADS:
-            raise LaunchError(f"a block of {threads} threads: a device takes at most {MOST_THREADS}")
-        if shared_mem < 0 or self.shared_size_bytes + shared_mem > MOST_SHARED:
+        if threads > MAX_THREADS:
+            raise LaunchError(f"a block of {threads} threads: a device takes at most {MAX_THREADS}")
+        if shared_mem < 0 or self.shared_size_bytes + shared_mem > MAX_SHARED:
             raise LaunchError(
                 f"{self.shared_size_bytes + shared_mem} bytes of shared memory for a block: "
-                f"a device gives {MOST_SHARED} at most"
+                f"a device gives {MAX_SHARED} at most"
             )
         if not seconds > 0:
             raise LaunchError(f"a time limit of {seconds} s")
@@ -540,6 +537,6 @@ def _make(key: str, given: Source, seeded: bool) -> tuple[Path, dict, sources.De
                 sources.Kernel(name, name in about["c_linkage"], False, tuple(parameters))
             )
     for name, _, nbytes in about["shared"]:
-        if nbytes > MOST_SHARED:
-            raise CompileError(f"shared array {name} has {nbytes} bytes: a block gets {MOST_SHARED} at most")
+        if nbytes > MAX_SHARED:
+            raise CompileError(f"shared array {name} has {nbytes} bytes: a block gets {MAX_SHARED} at most")
     return path, about, declared

@@ -17,6 +17,7 @@ import numpy as np
 from host_to_device.standins.cupy import parameters, running
 from host_to_device.standins.cupy.cuda.memory import MemoryPointer
 from host_to_device.standins.cupy.generated import with_complex
+from host_to_device.standins.device_limits import MAX_SHARED, MAX_THREADS
 
 NOT_FOUND = ("CUDA_ERROR_NOT_FOUND", "named symbol not found")
 
@@ -35,8 +36,6 @@ OF_A_GPU = {
     "cache_mode_ca",
 }
 
-MAX_THREADS = 1024
-MAX_SHARED = 48 * 1024  # of a block, unless a kernel's max_dynamic_shared_size_bytes says more
 PARAMETER_BYTES = 4096  # that a kernel's parameters may take together
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from host_to_device.standins.device_limits import MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS
 from host_to_device.standins.numba_cuda import memory, random, rewriting
 from host_to_device.standins.numba_cuda.devices import CudaAPIError
 from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStopped
@@ -34,11 +35,6 @@ HAS_NUMBA = importlib.util.find_spec("numba") is not None
 
 INVALID_VALUE = 1  # CUDA_ERROR_INVALID_VALUE
 LAUNCH_FAILED = "Call to cuLaunchKernel results in CUDA_ERROR_INVALID_VALUE"
-# Limits of compute capability 7.5 (CUDA C++ Programming Guide, technical specifications per compute capability).
-MAX_THREADS = 1024
-MAX_BLOCK = (1024, 1024, 64)
-MAX_GRID = (2**31 - 1, 65535, 65535)
-MAX_SHARED = 48 * 1024
 
 # Further options of cuda.jit, which change nothing about results.
 ACCEPTED = {
