@@ -158,10 +158,10 @@ def gpu_line(machine: Machine) -> str:
 def stand_in_line(problem: str) -> str:
     """Return the banner of a stand-in run."""
     numba = version_of("numba")
-    how = f"compiled for the CPU by Numba {numba}" if numba != "?" else "as plain Python"
+    how = f"compiled by Numba {numba}" if numba != "?" else "as plain Python"
     return (
-        f"host_to_device: no GPU in use{f' ({problem})' if problem else ''}. A stand-in runs the kernels, {how}: "
-        "its results are real, its times are not a GPU's."
+        f"host_to_device: no GPU in use{f' ({problem})' if problem else ''}. Stand-ins for numba.cuda and cupy run "
+        f"kernels on the CPU, {how} or as C++: their results are real, their times are not a GPU's."
     )
 
 

@@ -193,8 +193,10 @@ class Check:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of what a launch copies: a check copies everything
             prepared = launch.prepare(tuple(values), {}, [])
-        for option in ("outputs", "any_order", "not_compared"):
-            self.check_names(option, launch.kernel.program.kernel.parameters, prepared)
+        names = launch.kernel.program.kernel.parameters
+        self.check_names(
+            [name for name, value in zip(names, prepared, strict=True) if isinstance(value, np.ndarray)]
+        )
         remarks = [f"Copied from the GPU to be checked here: {', '.join(copied)}."] if copied else []
         return Run(self, launch, prepared, began, remarks).report()
 
@@ -236,15 +238,15 @@ class Check:
         )
         return Report(self.kernel.__name__, findings, 0, 0, 0, time.monotonic() - began)
 
-    def check_names(self, option: str, parameters: list[str], values: tuple) -> None:
-        arrays = [
-            name for name, value in zip(parameters, values, strict=True) if isinstance(value, np.ndarray)
-        ]
-        for name in getattr(self, option):
-            if name not in arrays:
-                raise ValueError(
-                    f"{option}: {self.kernel.__name__}() has no array called {name!r}; it has {', '.join(arrays) or 'none'}"
-                )
+    def check_names(self, arrays: Sequence[str]) -> None:
+        """Refuse options that name an array which the launch does not have."""
+        for option in ("outputs", "any_order", "not_compared"):
+            for name in getattr(self, option):
+                if name not in arrays:
+                    kernel = getattr(self.kernel, "__name__", "") or self.kernel.name
+                    raise ValueError(
+                        f"{option}: {kernel}() has no array called {name!r}; it has {', '.join(arrays) or 'none'}"
+                    )
 
 
 __all__ = ["Check", "CheckError", "check"]

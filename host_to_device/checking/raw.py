@@ -1,8 +1,9 @@
-"""The check of a kernel in CUDA C++ (CuPy's `RawKernel`): faults with their line, and results that depend on the order.
+"""The check of a kernel in CUDA C++ (CuPy's `RawKernel`): faults, races and results that depend on the order.
 
-Such a kernel is compiled code, whose single accesses nobody watches. What its runs show is reported: indices outside
-of arrays and shared memory, barriers that not all threads reach, launches that never end, and results that differ
-between the orders in which blocks and threads run; a race shows as such a result, or not at all.
+The launch runs on copies, once as its threads count, which shows faults with their lines, and then in orders shuffled
+by seeds under watch: every access to global and shared memory is compared with those before it, by the rule of
+`checking.memory`. What nothing orders is a race; shared memory that is read before anything is stored there is a
+fault where the result shows it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from host_to_device.checking.comparing import differences
+from host_to_device.checking.memory import MIXED, NONSENSE, OTHER_NONSENSE, ZEROS
+from host_to_device.checking.racing import Party, advice_for, kind_of_race, pair_of, race_text
 from host_to_device.checking.report import Finding, Report
 from host_to_device.standins.numba_cuda.launching import dimensions
 
@@ -25,7 +28,12 @@ KINDS = {
     "warp divergence": "warp synchronisation",
     "stopped": "no progress",
 }
-REMARK = "CUDA C++ is checked by its results and faults: single accesses are not watched, and a race may go unseen."
+ONE_SCHEDULE = (
+    "One schedule shows faults only: races and unwritten outputs are looked for from the second on."
+)
+NO_NOTES = "Notes on performance are for kernels in Python only."
+PARTLY = "the accesses to the memory that a check can keep in mind"
+OTHER_FILLS = (ZEROS, OTHER_NONSENSE, MIXED)
 
 
 def is_raw(kernel: Any) -> bool:
@@ -53,63 +61,191 @@ class RawRun:
             warp_size=check.warp_size,
         )
         self.function = module.function(given.name)
+        self.variables = self.variables_of(given)
         grid, block, *rest = configuration
         self.grid, self.block = dimensions(grid, "griddim", None), dimensions(block, "blockdim", None)
         self.shared = int(rest[1]) if len(rest) > 1 else 0
         self.arguments = arguments
+        check.check_names([self.name_of(number) for number, _ in self.arrays()])
         self.file = f"<{given.name}.cu>"
         lines = given.code.splitlines(keepends=True)
         linecache.cache[self.file] = len(given.code), None, lines, self.file
+        self.conflicts: dict[tuple, Any] = {}  # what was seen, by kind, array and lines
+        self.beyond_warp = False
+
+    def arrays(self) -> list[tuple[int, Any]]:
+        """Return the arrays among the arguments, each with its place."""
+        return [
+            (number, value)
+            for number, value in enumerate(self.arguments)
+            if hasattr(value, "get") and hasattr(value, "__cuda_array_interface__")
+        ]
+
+    def name_of(self, number: int) -> str:
+        """Return what the source calls a parameter."""
+        names = self.function.parameter_names
+        return (names[number] if number < len(names) else "") or f"argument {number + 1}"
+
+    def variables_of(self, given: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return the module's variables, each with the bytes that it begins a launch with: the learner's."""
+        module = self.function.module
+        theirs = given._compiled() if isinstance(given, type(self.kernel)) else None
+        found = []
+        for name in module.variable_names:
+            memory = module.get_global(name)
+            found.append((memory, (theirs.get_global(name) if theirs else memory).copy()))
+        return found
 
     def report(self) -> Report:
         findings: list[Finding] = []
         first: dict[str, np.ndarray] = {}
+        unwritten: list[Finding] = []
         done, partial = 0, []
         for schedule in range(self.check.schedules):
-            left = self.check.seconds - (time.monotonic() - self.began)
+            left = self.left()
             if left <= 0:
                 partial.append(f"{done} of {self.check.schedules} schedules within {self.check.seconds:g} s")
                 break
             try:
-                arrays = self.one(schedule, left)
+                arrays, watched = self.one(schedule, left)
             except self.faults.LaunchError as problem:
                 findings.append(self.finding("launch limit", str(problem), 0))
                 break
             except self.faults.KernelFault as fault:
+                if fault.watched is not None:
+                    self.see(fault.watched, schedule, None)
                 findings.append(self.of_fault(fault))
                 break
             done += 1
             if schedule == 0:
                 first = arrays
                 continue
-            findings = self.dependence(first, arrays, schedule)
-            if findings:
-                break
-        threads = math.prod(self.grid) * math.prod(self.block)
-        seconds = time.monotonic() - self.began
+            self.see(watched, schedule, arrays)
+            if schedule == 1:
+                unwritten = self.unwritten(watched, arrays)
+            if not watched.whole:
+                partial.append(PARTLY)
+            if not self.conflicts and not findings:
+                findings = self.dependence(first, arrays, schedule)
+        causes = self.causes()
+        findings = [each for each in findings if each.kind != "order dependence" or not causes]
+        findings = [*map(self.of_conflict, causes), *findings, *unwritten]
+        remarks = [ONE_SCHEDULE] if self.check.schedules == 1 else []
+        remarks += [NO_NOTES] if self.check.notes else []
         return Report(
-            self.kernel.name, tuple(findings), threads, None, done, seconds, tuple(partial), (REMARK,)
+            self.kernel.name,
+            tuple(findings),
+            math.prod(self.grid) * math.prod(self.block),
+            None,
+            done,
+            time.monotonic() - self.began,
+            tuple(dict.fromkeys(partial)),
+            tuple(remarks),
         )
 
-    def one(self, schedule: int, seconds: float) -> dict[str, np.ndarray]:
-        """Run the launch on copies; return the arrays as they are afterwards, by their parameters' names."""
+    def left(self) -> float:
+        return self.check.seconds - (time.monotonic() - self.began)
+
+    def one(self, schedule: int, seconds: float, fill: int = NONSENSE) -> tuple[dict[str, np.ndarray], Any]:
+        """Run the launch on copies; return the arrays as they are afterwards, by their names, and what was seen."""
         from host_to_device.standins import cupy
 
-        names = self.function.parameter_names
-        values, arrays = [], {}
-        for number, value in enumerate(self.arguments):
-            if hasattr(value, "get") and hasattr(value, "__cuda_array_interface__"):
-                value = cupy.array(value.get())
-                name = names[number] if number < len(names) else ""
-                arrays[name or f"argument {number + 1}"] = value
-            values.append(value)
+        values, arrays = list(self.arguments), {}
+        for number, value in self.arrays():
+            values[number] = arrays[self.name_of(number)] = cupy.array(value.get())
         passed = self.kernel._passed(self.function, values)
-        seed = None if schedule == 0 else schedule
-        self.function(self.grid, self.block, passed, shared_mem=self.shared, seed=seed, seconds=seconds)
-        return {name: array.get() for name, array in arrays.items()}
+        for memory, initial in self.variables:
+            memory[:] = initial
+        launch = self.grid, self.block, passed
+        outputs = [arrays[name]._array for name in self.check.outputs]
+        if schedule == 0:
+            watched = None
+            self.function(*launch, shared_mem=self.shared, seconds=seconds)
+        else:
+            watched = self.function.watched(
+                *launch, shared_mem=self.shared, seed=schedule, seconds=seconds, fill=fill, outputs=outputs
+            )
+        return {name: array.get() for name, array in arrays.items()}, watched
 
-    def finding(self, kind: str, text: str, line: int, **about: Any) -> Finding:
-        return Finding(kind, text, self.file, (line or self.first_line(),), **about)
+    # -- what was seen
+
+    def see(self, watched: Any, schedule: int, arrays: dict[str, np.ndarray] | None) -> None:
+        """Keep what a schedule has shown, once for each array and pair of lines."""
+        doubtful = [each for each in watched.conflicts if each.before is None]
+        if doubtful and arrays is not None and not self.shows(arrays, schedule):
+            doubtful = []
+        for each in watched.conflicts:
+            if each.before is None and each not in doubtful:
+                continue
+            places = [each.access.line] if each.before is None else [each.access.line, each.before.line]
+            self.conflicts.setdefault((each.before is None, each.array, frozenset(places)), each)
+            if each.before is not None and each.space == "shared":
+                self.beyond_warp = self.beyond_warp or each.beyond_warp
+
+    def shows(self, arrays: dict[str, np.ndarray], schedule: int) -> bool:
+        """Tell whether a result is another one when shared memory begins with other bytes."""
+        for fill in OTHER_FILLS:
+            left = self.left()
+            if left <= 0:
+                return True
+            try:
+                others, _ = self.one(schedule, left, fill)
+            except self.faults.KernelFault:
+                return True
+            if any(array.tobytes() != others[name].tobytes() for name, array in arrays.items()):
+                return True
+        return False
+
+    def causes(self) -> list[Any]:
+        """Return what was seen, without reads that come too early because of a race at the same line."""
+        racing = {
+            (each.array, line)
+            for each in self.conflicts.values()
+            if each.before is not None
+            for line in (each.access.line, each.before.line)
+        }
+        return [
+            each
+            for each in self.conflicts.values()
+            if each.before is not None or (each.array, each.access.line) not in racing
+        ]
+
+    def unwritten(self, watched: Any, arrays: dict[str, np.ndarray]) -> list[Finding]:
+        """Return a finding for each output of which the launch has left elements unwritten."""
+        found = []
+        whole = [name for name in self.check.outputs if arrays[name].size]
+        for name, (missing, first) in zip(whole, watched.unwritten, strict=True):
+            size = arrays[name].size
+            if missing and watched.whole:
+                where = tuple(map(int, np.unravel_index(first, arrays[name].shape)))
+                index = ", ".join(map(str, where))
+                text = f"{missing:,} of {size:,} elements of {name} are never written, {name}[{index}] first"
+                found.append(
+                    self.finding("unwritten output", text, 0, array=name, index=where, space="global")
+                )
+        return found
+
+    def of_conflict(self, seen: Any) -> Finding:
+        """Return what a reader is told of two accesses, or of a read of what nobody has stored."""
+        dynamic = seen.array == "dynamic shared memory"
+        element = f"element {seen.index} of {seen.array}" if dynamic else f"{seen.array}[{seen.index}]"
+        about = {"array": seen.array, "index": (seen.index,), "space": seen.space, "count": seen.count}
+        about |= {"block": seen.access.block, "thread": seen.access.thread}
+        if seen.before is None:
+            text = f"{element} in {seen.space} memory is read before anything is stored there"
+            return self.finding("uninitialised read", text, seen.access.line, **about)
+        access, other = Party(*seen.access), Party(*seen.before)
+        pair = pair_of(access, other)
+        kind = kind_of_race(seen.space, pair, self.beyond_warp)
+        advice = advice_for(pair, access.block == other.block) if kind == "race" else ""
+        if kind == "warp synchronisation":
+            advice = "Put __syncwarp() between the two, or give a mask that names exactly the lanes that take part."
+        text = race_text(element, seen.space, access, other)
+        more = (other.line,) if other.line != access.line else ()
+        return self.finding(kind, text, access.line, *more, pair=pair, advice=advice, **about)
+
+    def finding(self, kind: str, text: str, line: int, *more: int, **about: Any) -> Finding:
+        return Finding(kind, text, self.file, (line or self.first_line(), *more), **about)
 
     def first_line(self) -> int:
         """Return the line on which the kernel begins."""

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from host_to_device.checking.comparing import dependence, differences, orders
-from host_to_device.checking.memory import ATOMIC, FILLS, NONSENSE, WRITE, Fault, OutOfBudget
+from host_to_device.checking.memory import FILLS, NONSENSE, Fault, OutOfBudget
 from host_to_device.checking.notes import Note, Notes, line_events
+from host_to_device.checking.racing import Party, advice_for, kind_of_race, pair_of, race_text
 from host_to_device.checking.report import Finding, Report
 from host_to_device.checking.running import BarrierFault, Watch, has_atomics
 from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStopped
@@ -143,41 +144,21 @@ class Run:
             fault.index,
             fault.space,
             pair,
-            self.advice(fault, kind, pair),
+            advice_for(pair, fault.access.block == fault.other.block) if kind == "race" else "",
         )
-
-    @staticmethod
-    def advice(fault: Fault, kind: str, pair: str) -> str:
-        """Return what helps where the general advice would not; nothing where it does."""
-        if kind != "race":
-            return ""
-        if fault.access.block != fault.other.block:
-            return (
-                "No barrier reaches from block to block: let one thread own the element, use an atomic, "
-                "or end the kernel between the two."
-            )
-        if pair == "write/write":
-            return "Let one thread own the element, or use an atomic."
-        return ""
 
     def race(self, fault: Fault, element: str, seen: Seen) -> tuple[str, str, str]:
         """Return the kind, the pair and the text of two accesses that nothing orders."""
-        access, other = fault.access, fault.other
-        kinds = {access.kind, other.kind}
-        pair = "atomic/plain" if ATOMIC in kinds else "write/write" if kinds == {WRITE} else "read/write"
-        (here, me), (there, you) = (self.launch.position(each.block, each.thread) for each in (access, other))
-        by = f"by thread {me}" if access.block == other.block else f"by block {here}, thread {me}"
-        before = f"by thread {you}" if access.block == other.block else f"by block {there}, thread {you}"
-        named = {"read": "a read", "write": "a write", "atomic": "an atomic"}
-        text = (
-            f"{element} in {fault.space} memory: {named[access.kind]} {by} and {named[other.kind]} {before}"
-            f"{f' at line {other.place[1]}' if other.place != access.place else ''}, and nothing orders them"
+        access, other = (
+            Party(each.kind, each.place[1], *self.launch.position(each.block, each.thread))
+            for each in (fault.access, fault.other)
         )
+        pair = pair_of(access, other)
+        text = race_text(element, fault.space, access, other)
         # Lanes of one warp that no syncwarp keeps in step, unless it makes no difference who of them is first.
         races = [one for one in self.seen.values() if isinstance(one.fault, Fault) and one.fault.other]
         beyond = any(one.beyond_warp for one in races if one.fault.space == "shared")
-        same_warp = fault.space == "shared" and not beyond and pair == "read/write"
-        return ("warp synchronisation" if same_warp else "race"), pair, text
+        return kind_of_race(fault.space, pair, beyond), pair, text
 
     @staticmethod
     def extent(fault: Fault) -> str:

@@ -27,7 +27,8 @@ from pathlib import Path
 from .errors import CompileError
 from .sources import FILE, TAIL
 
-INCLUDE = Path(__file__).parent / "include"
+INCLUDE = Path(__file__).parent / "include"  # what a learner's source may include
+RUN_TIME = Path(__file__).parent / "runtime"  # what runs it
 TIMEOUT = 60  # seconds for one run of the compiler
 MOST_ENTRIES = 1000  # in the cache, of some 50 KB each: beyond, those unused for longest go
 
@@ -87,6 +88,10 @@ CLANG = (
     "-mllvm",
     "-asan-instrumentation-with-call-threshold=0",
 )
+TOLD_ALL = [
+    "-mllvm",
+    "-tsan-instrument-read-before-write",
+]  # else clang keeps quiet about a read before a write
 RUNTIME = ("-O2", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti", "-std=c++17", "-w", "-c")
 
 # Options of NVRTC that change nothing here; with a value behind them or without.
@@ -307,8 +312,8 @@ def cache() -> Cache:
 @functools.cache
 def _own_sources() -> str:
     """Return what compiled code depends on beside the source: a digest of the headers and of the options."""
-    digest = hashlib.sha256(repr((COMMON, GCC, CLANG, RUNTIME, CHECKED, SEEDED)).encode())
-    for path in sorted(INCLUDE.iterdir()):
+    digest = hashlib.sha256(repr((COMMON, GCC, CLANG, RUNTIME, CHECKED, SEEDED, TOLD_ALL)).encode())
+    for path in (*sorted(INCLUDE.iterdir()), *sorted(RUN_TIME.iterdir())):
         digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()
 
@@ -370,7 +375,7 @@ def runtime() -> Path:
         return found[0]
 
     def make(path: Path) -> dict:
-        done = find().run([*RUNTIME, f"-I{INCLUDE}", str(INCLUDE / "runtime.cpp"), "-o", str(path)])
+        done = find().run([*RUNTIME, f"-I{INCLUDE}", str(RUN_TIME / "runtime.cpp"), "-o", str(path)])
         if done.returncode:
             _full_disk(done.stderr)
             raise CompileError(f"{find().name} cannot compile the stand-in's runtime", done.stderr)
@@ -389,8 +394,8 @@ def build(text: str, options: list[str], target: Path, seeded: bool = False) -> 
     """
     compiler = find()
     sanitizer = [SEEDED] if seeded else [CHECKED]
-    if seeded and not compiler.is_clang:
-        sanitizer.append("--param=tsan-instrument-func-entry-exit=0")
+    if seeded:
+        sanitizer += TOLD_ALL if compiler.is_clang else ["--param=tsan-instrument-func-entry-exit=0"]
     arguments = [*COMMON, *(CLANG if compiler.is_clang else GCC), *sanitizer, *options]
     arguments += ["-nostdinc", "-nostdinc++", f"-I{INCLUDE}", "-include", "h2d_cuda.h", "-x", "c++", "-"]
     linking = ["-shared", *([] if compiler.name == "ziglang" else ["-nodefaultlibs", "-lm", "-lc"])]

@@ -36,6 +36,8 @@ class KernelFault(RuntimeError):
         Where, as a line of the source, counted from 1; 0 where it is not known.
     block, thread
         Who: an index in the grid, and in the block.
+    watched
+        What a watched launch had seen before (`races.Watched`), else None.
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class KernelFault(RuntimeError):
     ) -> None:
         super().__init__(message)
         self.kind, self.line, self.block, self.thread = kind, line, block, thread
+        self.watched = None
 
 
 class KernelStopped(KernelFault):

@@ -14,23 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..device_limits import MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS
-from . import arena, compiler, lines, sources, worker
+from . import arena, compiler, faults, lines, races, sources, worker
 from .errors import ArgumentError, CompileError, KernelFault, KernelStopped, LaunchError
 
 WARP_SIZES = (32, 64)
 
-REQUEST = struct.Struct("<4Q6Q3Q3Qd")
-FAULT = struct.Struct("<6Q3Q3Q160s")
-KINDS = {
-    1: "out of bounds",
-    2: "stopped",
-    3: "barrier divergence",
-    4: "warp divergence",
-    5: "division by zero",
-    6: "stack overflow",
-    7: "crash",
-    8: "fault",
-}
+REQUEST = struct.Struct("<4Q8Q3Q3Qd")
+NONSENSE = 0xFF  # the bytes of shared memory at first: something that no sum or maximum survives
 
 
 class Parameter(NamedTuple):
@@ -114,6 +104,45 @@ class Function:
         KernelStopped
             If it has not ended in time.
         """
+        self._run(grid, block, args, shared_mem, seed, seconds)
+
+    def watched(
+        self,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        args: Iterable[Any],
+        *,
+        shared_mem: int = 0,
+        seed: int = 1,
+        seconds: float = 60.0,
+        fill: int = NONSENSE,
+        outputs: Iterable[np.ndarray] = (),
+    ) -> races.Watched:
+        """Run the kernel in the order of a seed, and look at every access to global and shared memory.
+
+        The parameters are those of a launch; `fill` says what shared memory holds at first (`checking.memory.FILLS`),
+        and `outputs` are those arrays among the arguments of which it is to tell whether every element is written.
+        What is raised is that of a launch, too: a fault has what was seen before it in `watched`.
+        """
+        asked = tuple(
+            (array.__array_interface__["data"][0], array.nbytes, array.itemsize)
+            for array in outputs
+            if array.size
+        )
+        return self._run(grid, block, args, shared_mem, seed, seconds, fill, watch=True, outputs=asked)
+
+    def _run(
+        self,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        args: Iterable[Any],
+        shared_mem: int,
+        seed: int | None,
+        seconds: float,
+        fill: int = NONSENSE,
+        watch: bool = False,
+        outputs: tuple = (),
+    ) -> races.Watched | None:
         grid, block = _size("grid", grid, MAX_GRID), _size("block", block, MAX_BLOCK)
         threads = math.prod(block)
         if threads > MAX_THREADS:
@@ -150,12 +179,15 @@ class Function:
                 seed is not None,
                 count == 1,
                 max(1, blocks // (count * 16)),
+                watch,
+                fill,
                 *grid,
                 *block,
                 float(min(seconds, 1e9)),
             )
             path = module.file(seeded=seed is not None)
-            message = ("run", str(path), request, values, offsets, module.variables)
+            places = module.places if seed is not None else ()
+            message = ("run", str(path), request, values, offsets, module.variables, places, outputs)
             try:
                 answers = worker.ask([message] * count, seconds + worker.GRACE)
             except worker.Died as death:
@@ -164,13 +196,17 @@ class Function:
         for answer in answers:
             if not answer[0]:
                 raise KernelFault(f"{self.name}: {answer[1]}", "crash")
-            _, status, fault, output = answer
+            _, status, fault, output, seen = answer
             if output:
                 sys.stdout.write(output.decode("utf-8", "replace"))
             if status and failed is None:
                 failed = fault
+        watched = races.read(seen, self, str(path), arrays, grid, block) if watch else None
         if failed is not None:
-            raise self._fault(failed, path, arrays, seconds)
+            fault = faults.read(failed, self, str(path), arrays, seconds)
+            fault.watched = watched
+            raise fault
+        return watched
 
     def _pack(self, args: Iterable[Any]) -> tuple[bytes, tuple[int, ...], list]:
         """Return the arguments' bytes, where each starts, and the arrays among them by parameter."""
@@ -223,64 +259,6 @@ class Function:
             f"{self.name} brought its process down{how}; the next launch has a new one", "crash"
         )
 
-    def _fault(self, data: bytes, path: Path, arrays: list, seconds: float) -> KernelFault:
-        kind, line, pc, address, size, write, *rest, text = FAULT.unpack(data[: FAULT.size])
-        block, thread, text = (
-            tuple(rest[:3]),
-            tuple(rest[3:]),
-            text.split(b"\0", 1)[0].decode("utf-8", "replace"),
-        )
-        line = line or (lines.line_of(str(path), pc, sources.FILE) if pc else 0)
-        name, words = KINDS[kind], text
-        if name == "out of bounds":
-            words = self._bounds(address, size, bool(write), text, arrays)
-        elif name == "stopped":
-            words = f"stopped after {seconds:g} s: a loop that never ends, or too little time"
-        elif name == "barrier divergence":
-            words = f"barrier divergence: {text}"
-        elif name == "warp divergence":
-            words = f"warp divergence: {text}"
-        elif name == "division by zero":
-            words = "division by zero of whole numbers, which on a GPU gives a wrong number without a word"
-        elif name == "stack overflow":
-            words = "stack overflow: too deep a recursion, or too large local arrays"
-        elif name == "crash":
-            words = text or f"crash at address {address:#x}"
-        else:
-            name, _, rest_of_text = text.partition("\t")
-            words = f"{name}: {rest_of_text}" if rest_of_text else name
-        where = f", line {line}" if line else ""
-        message = f"{self.name}{where}: {words}; block {block}, thread {thread}"
-        kind_of_error = KernelStopped if kind == 2 else KernelFault
-        return kind_of_error(message, name, line, block, thread)
-
-    def _bounds(self, address: int, size: int, write: bool, text: str, arrays: list) -> str:
-        """Say what was read or written, as an element of an array or a variable where it is near one."""
-        does = "write" if write else "read"
-        if text:
-            name, space, nbytes, offset = text.split("\t")
-            what = {"0": f"variable {name}", "1": f"shared array {name}", "2": "dynamic shared memory"}[space]
-            return (
-                f"out of bounds: {does} of {size} bytes at byte {offset} of {what}, which has {nbytes} bytes"
-            )
-        if address < 65536:
-            return f"out of bounds: {does} through a null pointer"
-        near = []
-        for number, array in arrays:
-            start = array.__array_interface__["data"][0]
-            end = start + array.nbytes
-            near.append(
-                (start - address if address < start else max(0, address - end + 1), number, start, array)
-            )
-        near.sort(key=lambda each: each[:2])
-        if near and near[0][0] < 1 << 30:
-            _, number, start, array = near[0]
-            each = array.itemsize if array.itemsize > 1 else size
-            name = self.parameter_names[number] or f"argument {number + 1}"
-            index = (address - start) // each
-            return f"out of bounds: {does} of {name}[{index}], which has {array.nbytes // each} elements"
-        return f"out of bounds: {does} of {size} bytes at {address:#x}, which is in no array on the device"
-
 
 def _size(name: str, given: tuple[int, int, int], most: tuple[int, int, int]) -> tuple[int, int, int]:
     given = tuple(int(each) for each in given)
@@ -308,6 +286,8 @@ class Module:
         path, about, declared = _load(given, seeded=False)
         self._files: dict[bool, Path | None] = {False: path, True: None}
         self.control = arena.allocate(16).view(np.uint64)
+        self._shared = about["shared"]
+        self._places: tuple | None = None
         self.functions: dict[str, Function] = {}
         by_name = {kernel.name: kernel for kernel in declared.kernels}
         for number, (name, parameters) in enumerate(about["kernels"]):
@@ -337,6 +317,28 @@ class Module:
         return self._files[seeded]
 
     @property
+    def places(self) -> tuple[tuple[int, int, str], ...]:
+        """Where shared variables lie in the file for seeded runs, their bytes and names.
+
+        The compiler tells of them in the other file, which has the same symbols; where symbols cannot be read there
+        are none.
+        """
+        if self._places is None:
+            here = {
+                name: offset
+                for offset, names in lines.symbols(str(self.file(True))).items()
+                for name in names
+            }
+            known = lines.symbols(str(self.file(False)))
+            self._places = tuple(
+                (here[symbol], nbytes, name)
+                for name, _, nbytes, place in self._shared
+                for symbol in known.get(place, ())
+                if symbol in here
+            )
+        return self._places
+
+    @property
     def path(self) -> Path:
         """The compiled file for runs without a seed."""
         return self._files[False]
@@ -357,6 +359,11 @@ class Module:
         raise LookupError(
             f"there is no kernel {name!r} in this source, only {', '.join(self.names) or 'none at all'}"
         )
+
+    @property
+    def variable_names(self) -> tuple[str, ...]:
+        """The `__constant__` and `__device__` variables."""
+        return tuple(self._globals)
 
     def get_global(self, name: str) -> np.ndarray:
         """Return the bytes of a `__constant__` or `__device__` variable: one-dimensional, uint8, no copy.
@@ -384,7 +391,7 @@ def _describe(path: Path) -> dict:
     if not ok:
         raise CompileError(f"the compiled kernel cannot be loaded: {text}")
     about: dict[str, list] = {"kernels": [], "globals": [], "shared": []}
-    starts, places = [], []
+    starts = []
     for line in text.decode("utf-8", "replace").splitlines():
         kind, *rest = line.split("\t")
         if kind == "kernel":
@@ -400,13 +407,12 @@ def _describe(path: Path) -> dict:
             about["globals"].append([name, int(nbytes), constant == "1", initial or None])
         else:
             name, number, nbytes, place = rest
-            about["shared"].append([name, int(number), int(nbytes)])
-            places.append(int(place))
-    about["shared_of"] = _shared_of(path, about, starts, places)
+            about["shared"].append([name, int(number), int(nbytes), int(place)])
+    about["shared_of"] = _shared_of(path, about, starts)
     return about
 
 
-def _shared_of(path: Path, about: dict, starts: list[int], places: list[int]) -> list[int]:
+def _shared_of(path: Path, about: dict, starts: list[int]) -> list[int]:
     """Return the bytes of static shared memory of each kernel: of the arrays that it declares itself.
 
     The symbol of an array that is declared in a function begins with the symbol of the function.
@@ -421,7 +427,7 @@ def _shared_of(path: Path, about: dict, starts: list[int], places: list[int]) ->
         result.append(
             sum(
                 nbytes
-                for (_, _, nbytes), place in zip(about["shared"], places, strict=True)
+                for _, _, nbytes, place in about["shared"]
                 if any(name.startswith(tuple(inside)) for name in symbols.get(place, ()))
             )
         )
@@ -536,7 +542,7 @@ def _make(key: str, given: Source, seeded: bool) -> tuple[Path, dict, sources.De
             declared.kernels.append(
                 sources.Kernel(name, name in about["c_linkage"], False, tuple(parameters))
             )
-    for name, _, nbytes in about["shared"]:
+    for name, _, nbytes, _ in about["shared"]:
         if nbytes > MAX_SHARED:
             raise CompileError(f"shared array {name} has {nbytes} bytes: a block gets {MAX_SHARED} at most")
     return path, about, declared

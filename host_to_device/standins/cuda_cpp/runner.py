@@ -49,6 +49,10 @@ class Runner:
             module.h2d_describe.restype = ctypes.c_void_p
             module.h2d_address.restype = ctypes.c_void_p
             module.h2d_output.restype = ctypes.c_void_p
+            module.h2d_races.restype = ctypes.c_void_p
+            module.h2d_unwritten.restype = ctypes.c_uint64
+            module.h2d_place.argtypes = (ctypes.c_uint64, ctypes.c_uint64, ctypes.c_char_p)
+            module.placed = False
             self.modules[path] = module
         return self.modules[path]
 
@@ -57,11 +61,26 @@ class Runner:
         return (ctypes.string_at(self.module(path).h2d_describe()),)
 
     def run(
-        self, segments: tuple, path: str, request: bytes, values: bytes, offsets: tuple, variables: tuple
+        self,
+        segments: tuple,
+        path: str,
+        request: bytes,
+        values: bytes,
+        offsets: tuple,
+        variables: tuple,
+        places: tuple,
+        outputs: tuple,
     ) -> tuple:
-        """Run a kernel; return how it ended, what went wrong and what it printed."""
+        """Run a kernel; return how it ended, what went wrong, what it printed, and what was seen of its accesses.
+
+        What was seen is a text, and of each of `outputs` how many elements are unwritten, and the first.
+        """
         self.map(segments)
         module = self.module(path)
+        if not module.placed:
+            module.placed = True
+            for offset, nbytes, name in places:
+                module.h2d_place(offset, nbytes, name.encode())
         # A kernel may change its parameters' copies only, but each thread reads them anew: so they lie here.
         memory = ctypes.create_string_buffer(len(values) + 32)
         start = ctypes.addressof(memory) + -ctypes.addressof(memory) % 16
@@ -78,7 +97,12 @@ class Runner:
                 ctypes.memmove(address, module.h2d_address(number), nbytes)
         size = ctypes.c_size_t()
         text = module.h2d_output(ctypes.byref(size))
-        return status, found.raw, ctypes.string_at(text, size.value)
+        first, unwritten = ctypes.c_uint64(), []
+        for output in outputs:
+            count = module.h2d_unwritten(*map(ctypes.c_uint64, output), ctypes.byref(first))
+            unwritten.append((count, first.value))
+        seen = ctypes.string_at(module.h2d_races()), tuple(unwritten)
+        return status, found.raw, ctypes.string_at(text, size.value), seen
 
 
 def limit() -> None:

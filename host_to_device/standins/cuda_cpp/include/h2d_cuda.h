@@ -112,7 +112,7 @@ template <class T> H2D_INLINE T unpack(Bits value) {
 // old = *p; *p = f(old), at once.
 template <class T, class F> H2D_UNCHECKED T atomic(T *p, F f, int line) {
     typedef typename Word<sizeof(T)>::type W;
-    if (!touch(p, sizeof(T), true, line)) {
+    if (!touch(p, sizeof(T), CHANGE, line)) {
         h2d_busy = true;  // nobody else's turn until it is done
         T old = *p;
         *p = f(old);
@@ -127,11 +127,11 @@ template <class T, class F> H2D_UNCHECKED T atomic(T *p, F f, int line) {
 }
 
 template <class T> H2D_UNCHECKED T load(const T *p, int line) {
-    touch(p, sizeof(T), false, line);
+    touch(p, sizeof(T), READ, line);
     return *p;
 }
 template <class T> H2D_UNCHECKED void store(T *p, T value, int line) {
-    touch(p, sizeof(T), true, line);
+    touch(p, sizeof(T), WRITE, line);
     *p = value;
 }
 
@@ -202,9 +202,9 @@ H2D_STORE(__stcg)
 H2D_STORE(__stcs)
 H2D_STORE(__stwt)
 
-H2D_INLINE void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-H2D_INLINE void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-H2D_INLINE void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+H2D_INLINE void __threadfence() { h2d::fence(true); }
+H2D_INLINE void __threadfence_block() { h2d::fence(false); }
+H2D_INLINE void __threadfence_system() { h2d::fence(true); }
 
 H2D_INLINE void *malloc(size_t size) { return h2d::take(size); }
 H2D_INLINE void free(void *p) { h2d::give(p); }

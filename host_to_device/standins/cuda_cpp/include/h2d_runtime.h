@@ -39,8 +39,10 @@ typedef unsigned long long Bits;
 // Waits until those that belong together have come, and returns what the operation makes of their values; source is
 // the lane that a shuffle reads from.
 H2D_HIDDEN Bits meet(Operation operation, Bits mask, Bits value, int source, int line);
+enum Touch { READ, WRITE, CHANGE };  // the last by an atomic
 // Checks an access of so many bytes, and tells whether other processes may use this memory at the same time.
-H2D_HIDDEN bool touch(const volatile void *address, size_t size, bool write, int line);
+H2D_HIDDEN bool touch(const volatile void *address, size_t size, Touch how, int line);
+H2D_HIDDEN void fence(bool device);  // or for the block only
 H2D_HIDDEN void relax();  // lets others run from time to time: called where a thread may wait for another
 [[noreturn]] H2D_HIDDEN void fail(const char *kind, const char *text, int line);
 H2D_HIDDEN int print(const char *format, ...) __attribute__((format(printf, 1, 2)));
