@@ -33,6 +33,7 @@ ONE_SCHEDULE = (
 )
 NO_NOTES = "Notes on performance are for kernels in Python only."
 PARTLY = "the accesses to the memory that a check can keep in mind"
+ARCHITECTURE = "sm_75"  # a T4's: the oldest that NVRTC 13 compiles for
 OTHER_FILLS = (ZEROS, OTHER_NONSENSE, MIXED)
 
 
@@ -130,7 +131,9 @@ class RawRun:
         causes = self.causes()
         findings = [each for each in findings if each.kind != "order dependence" or not causes]
         findings = [*map(self.of_conflict, causes), *findings, *unwritten]
-        remarks = [ONE_SCHEDULE] if self.check.schedules == 1 else []
+        refused, remarks = self.for_a_gpu()
+        findings += refused
+        remarks += [ONE_SCHEDULE] if self.check.schedules == 1 else []
         remarks += [NO_NOTES] if self.check.notes else []
         return Report(
             self.kernel.name,
@@ -142,6 +145,24 @@ class RawRun:
             tuple(dict.fromkeys(partial)),
             tuple(remarks),
         )
+
+    def for_a_gpu(self) -> tuple[list[Finding], list[str]]:
+        """Ask NVRTC, where it is installed, whether the source compiles for a GPU: it is not the compiler used here."""
+        from host_to_device.standins.cuda_cpp import nvrtc
+
+        if not nvrtc.is_installed():
+            return [], []
+        try:
+            self.faults.compiles_for_gpu(self.kernel.code, ARCHITECTURE, self.kernel.options)
+        except self.faults.CompileError as problem:
+            place = re.search(r"\((\d+)\): error: (.*)", str(problem))
+            words = place[2] if place else str(problem)
+            text = (
+                f"NVRTC, the compiler that CuPy uses on a GPU, refuses the source for {ARCHITECTURE}: {words}"
+            )
+            advice = "Write it as CUDA C++ has it; the compiler of this machine takes more."
+            return [self.finding("failed", text, int(place[1]) if place else 0, advice=advice)], []
+        return [], [f"NVRTC compiles it for a GPU, too ({ARCHITECTURE})."]
 
     def left(self) -> float:
         return self.check.seconds - (time.monotonic() - self.began)

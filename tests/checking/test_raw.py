@@ -15,6 +15,7 @@ import cupy as cp  # noqa: E402
 import numpy as np  # noqa: E402
 
 import host_to_device as h2d  # noqa: E402
+from host_to_device.standins import cuda_cpp  # noqa: E402
 
 SOURCE = r"""
 extern "C" __global__ void add(const float* a, const float* b, float* c, int n) {
@@ -82,7 +83,7 @@ def test_a_right_kernel_is_not_accused(name):
     report = checked(name, schedules=8)
     assert report, str(report)
     assert report.threads == 128 and report.schedules == 8
-    assert not report.remarks and not report.partial
+    assert not report.partial and all("NVRTC" in each for each in report.remarks)
 
 
 @pytest.mark.parametrize(
@@ -164,6 +165,26 @@ extern "C" __global__ void half(short* m) { if (threadIdx.x != 5) m[threadIdx.x]
         checked("add", outputs="d")
 
 
+def test_nvrtc_has_a_say_where_it_is_installed(monkeypatch):
+    def answer(source, arch, options):
+        if "int tile[n]" in source:
+            raise cuda_cpp.CompileError("kernel.cu(3): error: expression must have a constant value")
+        return ""
+
+    monkeypatch.setattr(cuda_cpp.nvrtc, "is_installed", lambda: True)
+    monkeypatch.setattr(cuda_cpp, "compiles_for_gpu", answer)
+    assert "NVRTC compiles it for a GPU, too (sm_75)." in str(checked("add"))
+    source = """
+extern "C" __global__ void k(int* x, int n) {
+    int tile[n];
+    tile[0] = 1;
+    x[0] = tile[0];
+}"""
+    report = h2d.check(cp.RawKernel(source, "k"))[1, 1](cp.zeros(4, cp.int32), np.int32(4))
+    (found,) = report.findings
+    assert found.lines == (3,) and "refuses the source for sm_75: expression must have" in found.text
+
+
 def test_notes_are_for_python():
     assert "for kernels in Python only" in str(checked("add", notes=True))
 
@@ -186,6 +207,7 @@ def test_the_page_shows_what_the_check_prints(monkeypatch):
 
     def masked(text):  # who meets whom first depends on the compiler; the lines do not
         text = re.sub(r"\d+\.\d+ s", "0.00 s", text).strip()
+        text = re.sub(r"\nNVRTC compiles it.*", "", text)
         return re.sub(r"tile\[\d+\] in|a write by|a read by|\(\d+, 0, 0\)|\d+ times", "…", text)
 
     assert masked(report) == masked(printed)
