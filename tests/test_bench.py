@@ -93,7 +93,9 @@ def test_unknown_benchmark_is_one_line():
         [sys.executable, "-m", "host_to_device.bench", "simd"], capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 2 and not done.stdout
-    assert done.stderr.splitlines() == ["no benchmark is called 'simd': there is simt, check, cuda_cpp"]
+    assert done.stderr.splitlines() == [
+        "no benchmark is called 'simd': there is simt, check, cuda_cpp, counting, torch_device"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,19 @@
-"""The benchmark command: `python -m host_to_device.bench simt|check|cuda_cpp [--quick]`."""
+"""The benchmark command: `python -m host_to_device.bench simt|check|cuda_cpp|counting|torch_device [--quick]`."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
-from host_to_device.bench import check, cuda_cpp, simt
+from host_to_device.bench import check, counting, cuda_cpp, simt, torch_device
 
-BENCHMARKS = {"simt": simt.report, "check": check.report, "cuda_cpp": cuda_cpp.report}
+BENCHMARKS = {
+    "simt": simt.report,
+    "check": check.report,
+    "cuda_cpp": cuda_cpp.report,
+    "counting": counting.report,
+    "torch_device": torch_device.report,
+}
 
 
 def main(arguments: list[str] | None = None) -> int:

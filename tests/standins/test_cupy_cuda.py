@@ -12,9 +12,8 @@ import pytest
 
 import host_to_device.standins.cupy as cp
 import host_to_device.standins.cupy.cupyx as cupyx
-from host_to_device.standins import numba_cuda
+from host_to_device.standins import events, numba_cuda
 from host_to_device.standins.cupy.cupyx import profiler
-from host_to_device.standins.numba_cuda import memory
 
 
 @pytest.fixture
@@ -28,15 +27,13 @@ def pool():
 
 
 @pytest.fixture
-def seen():
-    events = []
-
-    def observer(kind, nbytes):
-        events.append((kind, nbytes))
-
-    memory.observers.append(observer)
-    yield events
-    memory.observers.remove(observer)
+def seen(monkeypatch):
+    """Every copy and allocation of a test, as (kind, bytes)."""
+    happened = []
+    monkeypatch.setattr(events, "listening", True)
+    monkeypatch.setattr(events, "copied", lambda direction, nbytes: happened.append((direction, nbytes)))
+    monkeypatch.setattr(events, "allocated", lambda nbytes: happened.append(("allocation", nbytes)))
+    return happened
 
 
 # "Memory Management": blocks are multiples of 512 bytes, and stay with the pool.
@@ -135,16 +132,16 @@ def test_memory_lives_as_long_as_an_array_of_any_kind():
     assert view[0] == 500 and numba_array.copy_to_host()[999] == 5 and len(others) == 20
 
 
-def test_observers_see_copies_and_new_memory(pool, seen):
+def test_copies_and_blocks_are_reported(seen):
     a = cp.asarray(np.zeros(1000))
-    assert seen == [(memory.ALLOCATION, 8192), (memory.TO_DEVICE, 8000)]
+    assert seen == [("allocation", 8192), ("h2d", 8000)]
     b = a + 1
     b.get()
     float(b[0])
-    assert seen[2:] == [(memory.ALLOCATION, 8192), (memory.TO_HOST, 8000), (memory.TO_HOST, 8)]
+    assert seen[2:] == [("allocation", 8192), ("d2h", 8000), ("d2h", 8)]
     del a
     cp.empty(1000).set(np.ones(1000))
-    assert seen[5:] == [(memory.TO_DEVICE, 8000)]  # the block is the pool's already
+    assert seen[5:] == [("allocation", 8192), ("h2d", 8000)]  # asked of the pool, which has it already
 
 
 def test_memory_is_shared_with_the_stand_in_for_numba():

@@ -22,6 +22,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from host_to_device.standins import events
 from host_to_device.standins.numba_cuda import devices, memory, streams
 
 cuda = SimpleNamespace(**(vars(streams) | vars(memory)))
@@ -362,16 +363,19 @@ def numbas_memory_on_the_host(log):
 
 
 @pytest.fixture
-def log():
+def log(monkeypatch):
     """Every copy and allocation of a test, as [kind, bytes]."""
-    events = []
+    seen = []
+    directions = {"h2d": "host to device", "d2h": "device to host", "d2d": "device to device"}
 
     def note(kind, nbytes):
-        events.append([kind, nbytes])
+        if nbytes:
+            seen.append([kind, nbytes])
 
-    memory.observers.append(note)
-    yield events
-    memory.observers.remove(note)
+    monkeypatch.setattr(events, "listening", True)
+    monkeypatch.setattr(events, "copied", lambda direction, nbytes: note(directions[direction], nbytes))
+    monkeypatch.setattr(events, "allocated", lambda nbytes: note("allocation", nbytes))
+    return seen
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from host_to_device.standins.numba_cuda.memory import TO_DEVICE, TO_HOST, observe
+from host_to_device.standins import events
 
 from . import indexing, methods
 from .base import Base, adopt, cast, check_dtype, view_of
@@ -196,8 +196,10 @@ class ndarray(Operators, methods.Calculation, Base):
 
         Parameters
         ----------
-        stream, blocking
-            Change nothing here: the copy is made at once.
+        stream
+            Changes nothing here: the copy is made at once.
+        blocking
+            Whether the host waits for the copy; there is nothing to wait for here.
         order
             `C`, `F` or `A`: how the host array lies in memory.
         out
@@ -222,14 +224,29 @@ class ndarray(Operators, methods.Calculation, Base):
                 raise ValueError(f"Shape mismatch. Expected shape: {array.shape}, actual shape: {out.shape}")
             if not (out.flags.c_contiguous or out.flags.f_contiguous):
                 raise RuntimeError("`out` cannot be specified when copying to non-contiguous ndarray")
-            observe(TO_HOST, array.nbytes)
+            self._report(out.flags.c_contiguous, out.flags.f_contiguous, blocking)
             out[...] = array
             return out
         order = order.upper()
         if order not in ("C", "F", "A"):
             raise ValueError(f"unsupported order: {order}")
-        observe(TO_HOST, array.nbytes)
+        self._report(order != "F", order != "C", blocking)
         return array.copy(order=order)
+
+    def _report(self, in_c: bool, in_f: bool, blocking: bool) -> None:
+        """Report a copy to the host in C order, in Fortran order or in either (CuPy's core.pyx, `get`).
+
+        An array in another order, or with gaps, is first brought into that order on the device.
+        """
+        array = self._array
+        if not events.listening or not array.size:
+            return
+        if not ((in_c and array.flags.c_contiguous) or (in_f and array.flags.f_contiguous)):
+            events.allocated(array.nbytes)
+            events.operated("copy")
+        events.copied("d2h", array.nbytes)
+        if blocking:
+            events.waited("copy to the host")
 
     def set(self, arr: np.ndarray, stream: Any = None) -> None:
         """Copy a NumPy array of the same shape and dtype into this one.
@@ -247,7 +264,7 @@ class ndarray(Operators, methods.Calculation, Base):
             raise ValueError(f"Shape mismatch. Old shape: {self.shape}, new shape: {arr.shape}")
         if not self._array.flags.forc:
             raise RuntimeError("Cannot set to non-contiguous array")
-        observe(TO_DEVICE, self.nbytes)
+        events.copied("h2d", self.nbytes)
         self._array[...] = arr
 
     def item(self) -> Any:
@@ -357,12 +374,16 @@ class ndarray(Operators, methods.Calculation, Base):
         if array.dtype.kind == "c" and dtype.kind not in "cb":
             warnings.warn(COMPLEX_TO_REAL, np.exceptions.ComplexWarning, stacklevel=2)
         cast(array, target)
+        if array.size:
+            events.operated("copy")
         return adopt(target)
 
     def copy(self, order: str = "C") -> ndarray:
         """Return a copy on the device."""
         target = new_like(self._array, self.dtype, order.upper())
         target[...] = self._array
+        if target.size:
+            events.operated("copy")
         return adopt(target)
 
     def __copy__(self) -> ndarray:
@@ -393,11 +414,14 @@ class ndarray(Operators, methods.Calculation, Base):
     def fill(self, value: Any) -> None:
         """Write one number everywhere."""
         indexing.fill(self._array, value)
+        if self.size:
+            events.operated("fill")
 
     def byteswap(self, inplace: bool = False) -> ndarray:
         """Return the array, or this one changed in place, with the bytes of each element reversed."""
         if inplace:
             self._array.byteswap(inplace=True)
+            events.operated("byteswap")
             return self
         result = self.copy()
         result._array.byteswap(inplace=True)

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from host_to_device.standins import events
+
 from .cuda.memory import memory_of, new_array
 
 # Types of numbers that CuPy's functions take beside arrays.
@@ -66,15 +68,25 @@ def view_of(array: np.ndarray, source: Any) -> Any:
     return result
 
 
-def upload(array: np.ndarray, order: str = "C") -> np.ndarray:
-    """Return a copy of a NumPy array or number in device memory."""
+def upload(array: np.ndarray, name: str = "array function") -> np.ndarray:
+    """Return what NumPy has computed in device memory, where CuPy computes it: it counts as one operation.
+
+    Parameters
+    ----------
+    array
+        NumPy array or number.
+    name
+        Under which it counts.
+    """
     array = np.asanyarray(array)
-    target = new_array(array.shape, check_dtype(array.dtype), order)
+    target = new_array(array.shape, check_dtype(array.dtype))
     target[...] = array
+    if events.listening and array.size:
+        events.operated(name)
     return target
 
 
-def wrap(result: Any, taken: dict[int, Any] | None = None) -> Any:
+def wrap(result: Any, taken: dict[int, Any] | None = None, name: str = "array function") -> Any:
     """Return NumPy's result as an array on the device; tuples and lists item by item.
 
     Parameters
@@ -83,6 +95,8 @@ def wrap(result: Any, taken: dict[int, Any] | None = None) -> Any:
         Array, number, or a tuple or list of them; anything else is given back as it is.
     taken
         Arrays that went into the function, by the `id` of their memory: one of them may come back, or a view.
+    name
+        Of the operation that made what is new.
     """
     if isinstance(result, np.ndarray):
         if taken and id(result) in taken:
@@ -94,13 +108,13 @@ def wrap(result: Any, taken: dict[int, Any] | None = None) -> Any:
                 (array for array in (taken or {}).values() if np.may_share_memory(array._array, result)), None
             )
             return adopt(result) if owner is None else view_of(result, owner)
-        return adopt(upload(result))
+        return adopt(upload(result, name))
     if isinstance(result, np.generic):
-        return adopt(upload(result))
+        return adopt(upload(result, name))
     if isinstance(result, tuple):
-        return tuple(wrap(item, taken) for item in result)
+        return tuple(wrap(item, taken, name) for item in result)
     if isinstance(result, list):
-        return [wrap(item, taken) for item in result]
+        return [wrap(item, taken, name) for item in result]
     return result
 
 
@@ -134,6 +148,7 @@ def on_device(function: Callable) -> Callable:
     Its arguments are unwrapped and its result wrapped. At least one array has to be among the arguments; otherwise
     the first is refused with CuPy's "Unsupported type".
     """
+    name = function.__name__.lstrip("_")
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -143,7 +158,7 @@ def on_device(function: Callable) -> Callable:
         if not taken:
             check_arguments(function, args, kwargs)
         with np.errstate(all="ignore"):
-            return wrap(function(*arguments, **named), taken)
+            return wrap(function(*arguments, **named), taken, name)
 
     return call
 
@@ -158,6 +173,7 @@ def check_arguments(function: Callable, args: tuple, kwargs: dict[str, Any]) -> 
 
 def made_on_device(function: Callable) -> Callable:
     """Let a function's body, written with NumPy, make an array on the device; arrays are unwrapped if there are any."""
+    name = function.__name__.lstrip("_")
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -165,7 +181,7 @@ def made_on_device(function: Callable) -> Callable:
         arguments = [unwrap(value, taken) for value in args]
         named = {name: unwrap(value, taken) for name, value in kwargs.items()}
         with np.errstate(all="ignore"):
-            return wrap(function(*arguments, **named), taken)
+            return wrap(function(*arguments, **named), taken, name)
 
     return call
 

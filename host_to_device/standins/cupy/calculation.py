@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from host_to_device.standins import events
+
 from .base import Base, on_device
 from .methods import quiet, reduced
 from .ufuncs import ALL, operand
@@ -291,6 +293,11 @@ def histogram(x: Any, bins: Any = 10, range: Any = None, density: bool = False, 
         raise ValueError("x must be a cupy.ndarray")
     if weights is not None and not isinstance(weights, Base):
         raise ValueError("weights must be a cupy.ndarray")
+    if np.ndim(bins) == 0 and range is None and x.size:
+        for _ in ("min", "max"):
+            events.read_back(x.dtype.itemsize)
+    elif isinstance(bins, Base):
+        events.read_back(1)
     return _counted(x, bins, range, density, weights)
 
 
@@ -325,6 +332,9 @@ def bincount(x: Any, weights: Any = None, minlength: int | None = None) -> Any:
         raise ValueError("object of too small depth for desired array")
     if x.dtype.kind not in "iub":
         raise TypeError("x must be int array")
+    if x.size:
+        events.read_back(1)
+        events.read_back(x.dtype.itemsize)
     if x.size and x.min() < 0:
         raise ValueError("The first argument of bincount must be non-negative")
     return np.bincount(x, weights, minlength or 0)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from host_to_device.standins.numba_cuda.memory import TO_DEVICE, observe
+from host_to_device.standins import events
 
 from .arrays import ndarray, new_like
 from .base import Base, adopt, check_dtype, made_on_device, on_device, unsupported
@@ -40,7 +40,7 @@ def array(
     ndmin
         The least number of axes.
     blocking
-        Changes nothing here: the copy is made at once.
+        Whether the host waits for the copy; there is nothing to wait for here.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def array(
             raise ValueError(AVOID)
         result = _of_arrays(obj, dtype, order)
         if result is None:
-            result = _of_host(obj, dtype, order)
+            result = _of_host(obj, dtype, order, blocking)
     if result.ndim < ndmin:
         result = result.reshape((1,) * (ndmin - result.ndim) + result.shape)
     return result
@@ -87,10 +87,11 @@ def _of_arrays(obj: Any, dtype: Any, order: str) -> ndarray | None:
     stacked = np.array(nested)
     target = new_array(stacked.shape, check_dtype(dtype or stacked.dtype), "F" if order == "F" else "C")
     target[...] = stacked
+    events.operated("concatenate")
     return adopt(target)
 
 
-def _of_host(obj: Any, dtype: Any, order: str) -> ndarray:
+def _of_host(obj: Any, dtype: Any, order: str, blocking: bool) -> ndarray:
     """Return a copy of what lies on the host."""
     if order in "KA":
         order = (
@@ -101,7 +102,12 @@ def _of_host(obj: Any, dtype: Any, order: str) -> ndarray:
     host = np.asarray(obj, dtype=dtype)
     target = new_array(host.shape, check_dtype(host.dtype), order)
     if host.ndim:
-        observe(TO_DEVICE, host.nbytes)
+        # Through pinned memory, so that the host goes on (CuPy's core.pyx, `_array_default`).
+        events.copied("h2d", host.nbytes)
+    else:
+        events.operated("fill")
+    if blocking:
+        events.waited("copy to the device")
     target[...] = host
     return adopt(target)
 
@@ -133,6 +139,10 @@ def asfortranarray(a: Any, dtype: Any = None) -> ndarray:
 def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> ndarray:
     """Return what `asarray` returns, and refuse NaN and infinity with a ValueError."""
     a = asarray(a, dtype, order)
+    if a.dtype.kind in "fc":
+        events.operated("isfinite")
+        events.operated("all")
+        events.read_back(1)
     if a.dtype.kind in "fc" and not np.isfinite(a._array).all():
         raise ValueError("array must not contain Infs or NaNs")
     return a
@@ -152,8 +162,10 @@ def asnumpy(
     ----------
     a
         Device array, or what `numpy.asarray` takes.
-    stream, blocking
-        Change nothing here.
+    stream
+        Changes nothing here.
+    blocking
+        Whether the host waits for the copy; there is nothing to wait for here.
     order
         `C`, `F` or `A`.
     out

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from host_to_device.standins import events
 from host_to_device.standins.numba_cuda.memory import MARK, extent
 
 from .base import NUMBERS, Base, adopt, view_of
@@ -53,6 +54,8 @@ def from_interface(owner: Any) -> Any:
         raise TypeError("this array is not in the stand-in's memory: copy it to the host, then cp.asarray it")
     shape, dtype = tuple(description["shape"]), np.dtype(description["typestr"])
     strides = description.get("strides")
+    if description.get("stream") is not None:  # core.pyx, `_convert_object_with_cuda_array_interface`
+        events.waited("another library's stream")
     if 0 in shape:
         return adopt(np.empty(shape, dtype))
     if strides is None:
@@ -225,3 +228,4 @@ class flatiter:
     def __setitem__(self, index: Any, value: Any) -> None:
         flat = self.base._array.flat
         flat[index] = value._array if isinstance(value, Base) else value
+        events.operated("flatiter")

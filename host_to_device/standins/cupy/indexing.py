@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from host_to_device.standins import events
+
 from .base import Base, adopt, cast, shapes_differ, unsupported, upload, view_of
 
 VALID = (
@@ -113,7 +115,9 @@ def getitem(a: Any, key: Any) -> Any:
     items, advanced = prepare(a._array, key)
     if not advanced:
         return view_of(select(a._array, items), a)
-    return adopt(upload(a._array[items]))
+    if any(isinstance(item, np.ndarray) and item.dtype == bool for item in items):
+        scanned(a._array.size)
+    return adopt(upload(a._array[items], "take"))
 
 
 def setitem(a: Any, key: Any, value: Any) -> None:
@@ -131,9 +135,12 @@ def setitem(a: Any, key: Any, value: Any) -> None:
     if not advanced:
         target = select(a._array, items)
         if isinstance(value, Base):
+            report_store(target, value._array)
             store(target, value._array)
         else:
             fill(target, value)
+            if target.size:
+                events.operated("fill")
         return
     source = given(a, value)
     target = a._array[items]
@@ -142,7 +149,11 @@ def setitem(a: Any, key: Any, value: Any) -> None:
         store(converted, source)
     except ValueError:
         raise shapes_differ(source.shape, target.shape) from None
+    if any(isinstance(item, np.ndarray) and item.dtype == bool for item in items):
+        scanned(a._array.size)
     a._array[items] = converted
+    if target.size:
+        events.operated("scatter")
 
 
 def given(a: Any, value: Any) -> np.ndarray:
@@ -152,6 +163,30 @@ def given(a: Any, value: Any) -> np.ndarray:
     from .creation import array
 
     return array(value, dtype=a._array.dtype)._array
+
+
+def scanned(size: int) -> None:
+    """Report what CuPy does to learn how many elements a mask takes: a scan, whose last number the host reads."""
+    if events.listening and size:
+        events.operated("scan")
+        events.read_back(4 if size < 2**31 else 8)
+
+
+def report_store(target: np.ndarray, source: np.ndarray) -> None:
+    """Report what CuPy does for `target[...] = source`: nothing, a copy of memory, or a kernel.
+
+    CuPy's _routines_indexing.pyx, `_scatter_op`: an array assigned to itself is left alone, as after `a[1:] += 1`;
+    memory is copied where both lie in it in the same way.
+    """
+    if not events.listening or not target.size:
+        return
+    if target.shape == source.shape and target.strides == source.strides:
+        if target.__array_interface__["data"] == source.__array_interface__["data"]:
+            return
+        if target.flags.c_contiguous and target.dtype == source.dtype:
+            events.copied("d2d", source.nbytes)
+            return
+    events.operated("copy")
 
 
 def store(target: np.ndarray, source: np.ndarray) -> None:
@@ -245,6 +280,9 @@ def scatter(a: Any, key: Any, value: Any, function: np.ufunc) -> None:
         else:
             target = select(a._array, items)
             function(target, source, out=target, casting="same_kind")
+    if masked:
+        scanned(a._array.size)
+    events.operated(f"{function.__name__}.at")
 
 
 def take(a: Any, indices: Any, axis: int | None, out: Any) -> Any:
@@ -258,12 +296,13 @@ def take(a: Any, indices: Any, axis: int | None, out: Any) -> Any:
         raise IndexError("cannot do a non-empty take from an empty axes.")
     result = np.take(flat, np.asarray(index, np.int64) % length if length else index, where)
     if out is None:
-        return adopt(upload(result))
+        return adopt(upload(result, "take"))
     if out._array.dtype != array.dtype:
         raise TypeError("Output dtype mismatch")
     if out._array.shape != result.shape:
         raise ValueError("Output shape mismatch")
     out._array[...] = result
+    events.operated("take")
     return out
 
 
@@ -281,5 +320,8 @@ def put(a: Any, indices: Any, values: Any, mode: str) -> None:
         raise ValueError("clipmode not understood")
     try:
         np.put(a._array, index_of(indices), given(a, values).astype(a._array.dtype), mode)
+        events.operated("put")
+        if mode == "raise":
+            events.read_back(1)
     except IndexError:
         raise IndexError("invalid entry in indices array") from None

@@ -36,7 +36,7 @@ def _check(*arrays: Any, stacked: bool = True, square: bool = False) -> None:
 
 def _place(result: Any) -> Any:
     """Return NumPy's results on the device, several as a plain tuple."""
-    return tuple(map(_place, result)) if isinstance(result, tuple | list) else adopt(upload(result))
+    return tuple(map(_place, result)) if isinstance(result, tuple | list) else adopt(upload(result, "linalg"))
 
 
 def _solved(function: Callable, *args: Any, like: Any = None, **kwargs: Any) -> Any:

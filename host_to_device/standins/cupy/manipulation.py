@@ -6,7 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from host_to_device.standins import events
+
 from .base import Base, adopt, on_device, unsupported, upload, view_of, wrap
+from .indexing import scanned
 
 
 def reshape(a: Any, newshape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
@@ -137,7 +140,7 @@ def _atleast(function: Any, arrays: tuple) -> Any:
     results = []
     for each in arrays:
         if not isinstance(each, Base):
-            each = adopt(upload(each))
+            each = adopt(upload(each, "fill"))
         results.append(wrap(function(each._array), {id(each._array): each}))
     return results[0] if len(results) == 1 else results
 
@@ -185,8 +188,9 @@ def concatenate(
     _check_joined(tup)
     arrays = [each._array for each in tup]
     if out is None:
-        return adopt(upload(np.concatenate(arrays, axis, dtype=dtype, casting=casting)))
+        return adopt(upload(np.concatenate(arrays, axis, dtype=dtype, casting=casting), "concatenate"))
     np.concatenate(arrays, axis, out._array, casting=casting)
+    events.operated("concatenate")
     return out
 
 
@@ -199,8 +203,9 @@ def stack(tup: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, castin
     _check_joined(tup)
     result = np.stack([each._array for each in tup], axis, dtype=dtype, casting=casting)
     if out is None:
-        return adopt(upload(result))
+        return adopt(upload(result, "stack"))
     out._array[...] = result
+    events.operated("stack")
     return out
 
 
@@ -227,7 +232,7 @@ def column_stack(tup: Any) -> Any:
     """Join vectors as columns."""
     if not all(isinstance(each, Base) for each in tup):
         raise TypeError("Only cupy arrays can be column stacked")
-    return adopt(upload(np.column_stack([each._array for each in tup])))
+    return adopt(upload(np.column_stack([each._array for each in tup]), "column_stack"))
 
 
 @on_device
@@ -239,6 +244,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
 @on_device
 def delete(arr: Any, indices: Any, axis: int | None = None) -> Any:
     """Return the array without some slices."""
+    scanned(arr.size)
     return np.delete(arr, indices, axis)
 
 
@@ -341,6 +347,9 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
 @on_device
 def trim_zeros(filt: Any, trim: str = "fb") -> Any:
     """Return a vector without zeros at its ends."""
+    for _ in {"f", "b"} & set(trim.lower()):
+        events.operated("first_nonzero")
+        events.read_back(8)
     return np.trim_zeros(filt, trim)
 
 
@@ -367,6 +376,7 @@ def unique(
     equal_nan: bool = True,
 ) -> Any:
     """Return the different elements, sorted; with their indices and counts if asked for."""
+    scanned(ar.size)
     return np.unique(ar, return_index, return_inverse, return_counts, axis, equal_nan=equal_nan)
 
 
@@ -431,3 +441,4 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = None) ->
     ):
         raise TypeError(f"Cannot cast {np.asarray(source).dtype} to {dst.dtype} in {casting} casting mode")
     np.copyto(dst._array, source, casting="unsafe", where=True if where is None else operand(where))
+    events.operated("copyto")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import Any
 
 import numpy as np
+
+from host_to_device.standins import events
 
 from . import indexing
 from .base import Base, adopt, unsupported, upload, view_of
@@ -20,8 +23,9 @@ def reduced(result: Any, out: Any = None) -> Any:
     ValueError
         If `out` has another shape.
     """
+    name = sys._getframe(1).f_code.co_name if events.listening else ""  # the method's
     if out is None:
-        return adopt(upload(result))
+        return adopt(upload(result, name))
     if not isinstance(out, Base):
         raise (
             unsupported(out)
@@ -33,6 +37,7 @@ def reduced(result: Any, out: Any = None) -> Any:
             f"Output array is the wrong shape: expected {np.shape(result)}, but got {out._array.shape}"
         )
     np.copyto(out._array, result, casting="unsafe")
+    events.operated(name)
     return out
 
 
@@ -81,7 +86,7 @@ class Calculation:
             return view_of(result, self)
         if copy is False:
             raise ValueError("Unable to avoid creating a copy while reshaping.")
-        return adopt(upload(result))
+        return adopt(upload(result, "copy"))
 
     def transpose(self, *axes: Any) -> Any:
         """Return a view with the axes in another order; without arguments, reversed."""
@@ -95,12 +100,14 @@ class Calculation:
 
     def flatten(self, order: str = "C") -> Any:
         """Return a copy with one axis."""
-        return adopt(upload(self._array.flatten(order)))
+        return adopt(upload(self._array.flatten(order), "copy"))
 
     def ravel(self, order: str = "C") -> Any:
         """Return the elements along one axis, as a view where that is possible."""
         result = self._array.ravel(order)
-        return view_of(result, self) if np.may_share_memory(result, self._array) else adopt(upload(result))
+        if np.may_share_memory(result, self._array):
+            return view_of(result, self)
+        return adopt(upload(result, "copy"))
 
     def squeeze(self, axis: Any = None) -> Any:
         """Return a view without axes of size one."""
@@ -133,15 +140,20 @@ class Calculation:
         """Return elements of `choices`, chosen by the numbers in this array."""
         lists = choices._array if isinstance(choices, Base) else [each._array for each in choices]
         try:
-            return reduced(np.choose(self._array, list(lists), mode=mode), out)
+            chosen = np.choose(self._array, list(lists), mode=mode)
         except ValueError as problem:
             raise ValueError(str(problem)) from None
+        if mode == "raise":
+            events.read_back(1)
+            events.read_back(1)
+        return reduced(chosen, out)
 
     def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> Any:
         """Return the slices along an axis for which a one-dimensional condition holds."""
         mask = condition._array if isinstance(condition, Base) else np.asarray(condition, int)
         if mask.ndim != 1:
             raise ValueError("condition must be a 1-d array")
+        indexing.scanned(mask.size)
         return reduced(np.compress(mask, self._array, axis), out)
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
@@ -156,7 +168,8 @@ class Calculation:
             raise ValueError(
                 "Calling nonzero on 0d arrays is not allowed. Use cp.atleast_1d(scalar).nonzero() instead."
             )
-        return tuple(adopt(upload(each)) for each in self._array.nonzero())
+        indexing.scanned(self._array.size)
+        return tuple(adopt(upload(each, "nonzero")) for each in self._array.nonzero())
 
     def sort(self, axis: int = -1, kind: str | None = None) -> None:
         """Sort in place, keeping equal elements in their order."""
@@ -166,6 +179,7 @@ class Calculation:
         if not self._array.flags.c_contiguous:
             raise NotImplementedError("Sorting non-contiguous array is not supported.")
         self._array.sort(axis, kind="stable")
+        events.operated("sort")
 
     def argsort(self, axis: int | None = -1, kind: str | None = None) -> Any:
         """Return the indices that sort the array."""
@@ -175,6 +189,7 @@ class Calculation:
     def partition(self, kth: Any, axis: int = -1) -> None:
         """Sort in place as far as the elements at `kth` are where sorting puts them."""
         self._array.partition(kth, axis)
+        events.operated("partition")
 
     def argpartition(self, kth: Any, axis: int | None = -1) -> Any:
         """Return the indices that partition the array."""

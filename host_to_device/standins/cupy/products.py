@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from host_to_device.standins import events
+
 from .base import Base, adopt, made_on_device, on_device, unsupported, upload
 from .methods import quiet
 
@@ -46,10 +48,11 @@ def matmul(
 
 def _into(result: Any, out: Any, casting: str = "same_kind") -> Any:
     if out is None:
-        return adopt(upload(result))
+        return adopt(upload(result, "product"))
     if out.shape != np.shape(result):
         raise ValueError("Out shape is mismatched")
     np.copyto(out._array, result, casting=casting)
+    events.operated("product")
     return out
 
 

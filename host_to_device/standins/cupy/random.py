@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from host_to_device.standins import events
+
 from .base import Base, adopt, check_dtype, made_on_device, upload
 from .names import public, raise_missing
 
@@ -129,7 +131,7 @@ def _of_state(name: str, text: str) -> Callable:
                 raise ValueError(f"{key} < 0")
         size = values.pop("size")
         sample = getattr(self._state, name)(*values.values(), size=size)
-        return adopt(upload(np.asarray(sample).astype(dtype)))
+        return adopt(upload(np.asarray(sample).astype(dtype), name))
 
     draw.__name__, draw.__qualname__ = name, f"RandomState.{name}"
     draw.__doc__ = (
@@ -206,6 +208,7 @@ class RandomState:
         if a.ndim == 0:
             raise TypeError("An array whose ndim is 0 is not supported")
         self._state.shuffle(a._array)
+        events.operated("shuffle")
 
     def permutation(self, a: Any) -> Any:
         """Return an array reordered, or the numbers below an integer."""
@@ -283,8 +286,9 @@ def _of_generator(name: str, text: str) -> Callable:
             sample = getattr(self._generator, name)(*values.values())
         sample = np.asarray(sample) if dtype is None else np.asarray(sample).astype(dtype)
         if out is None:
-            return adopt(upload(sample))
+            return adopt(upload(sample, name))
         bound.arguments["out"]._array[...] = sample
+        events.operated(name)
         return bound.arguments["out"]
 
     draw.__name__, draw.__qualname__ = name, f"Generator.{name}"

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-from host_to_device.standins import cuda_cpp
+from host_to_device.standins import cuda_cpp, events
 from host_to_device.standins.cuda_cpp import arena
 from host_to_device.standins.cupy import parameters
 from host_to_device.standins.cupy.base import Base, adopt
@@ -157,6 +157,7 @@ def launch(
     limit = {} if seconds is None else {"seconds": seconds}
     moved: list[tuple[np.ndarray, np.ndarray]] = []
     resident = [moved_in(each, moved) if isinstance(each, np.ndarray) else each for each in passed]
+    events.operated(function.name)
     try:
         function(*sizes, resident, shared_mem=shared_mem, seed=seed, **limit)
     except cuda_cpp.LaunchError as problem:

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from host_to_device.standins import events
+
 from .base import Base, adopt, made_on_device, on_device, upload
-from .indexing import index_of
+from .indexing import index_of, scanned
 from .methods import reduced, searched
 from .ufuncs import operand
 
@@ -86,12 +88,14 @@ def nonzero(a: Any) -> tuple:
 @on_device
 def argwhere(a: Any) -> Any:
     """Return the indices of elements that are not zero, a row for each."""
+    scanned(a.size)
     return np.argwhere(a)
 
 
 @on_device
 def flatnonzero(a: Any) -> Any:
     """Return the indices of elements that are not zero in the flattened array."""
+    scanned(a.size)
     return np.flatnonzero(a)
 
 
@@ -117,12 +121,13 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     if x is None:
         return condition.nonzero()
     mask = condition.astype("?", copy=False)
-    return adopt(upload(np.where(mask._array, searched(x), searched(y))))
+    return adopt(upload(np.where(mask._array, searched(x), searched(y)), "where"))
 
 
 @on_device
 def extract(condition: Any, a: Any) -> Any:
     """Return the elements for which a condition holds."""
+    scanned(np.size(condition))
     return np.extract(condition, a)
 
 
@@ -202,24 +207,28 @@ def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) 
 @on_device
 def intersect1d(arr1: Any, arr2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
     """Return the elements that are in both arrays, sorted."""
+    scanned(arr1.size + arr2.size)
     return np.intersect1d(arr1, arr2, assume_unique, return_indices)
 
 
 @on_device
 def union1d(arr1: Any, arr2: Any) -> Any:
     """Return the elements that are in one of the arrays, sorted."""
+    scanned(arr1.size + arr2.size)
     return np.union1d(arr1, arr2)
 
 
 @on_device
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     """Return the elements of the first array that are not in the second."""
+    scanned(ar1.size)
     return np.setdiff1d(ar1, ar2, assume_unique)
 
 
 @on_device
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     """Return the elements that are in one of the arrays only."""
+    scanned(ar1.size + ar2.size)
     return np.setxor1d(ar1, ar2, assume_unique)
 
 
@@ -267,21 +276,25 @@ def take_along_axis(a: Any, indices: Any, axis: int | None) -> Any:
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
     """Write values at indices along an axis, a list of indices for each vector."""
     np.put_along_axis(arr._array, index_of(indices), searched(values), axis)
+    events.operated("put_along_axis")
 
 
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """Write values, one after the other, where a mask holds."""
     np.place(arr._array, operand(mask), searched(vals) if isinstance(vals, Base) else np.asarray(vals))
+    events.operated("place")
 
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """Write values where a mask holds, each at its own place."""
     np.putmask(a._array, operand(mask), searched(values))
+    events.operated("putmask")
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     """Write a value along the diagonal."""
     np.fill_diagonal(a._array, searched(val), wrap)
+    events.operated("fill_diagonal")
 
 
 @on_device
@@ -296,7 +309,7 @@ def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any
     """Return a function's results for the vectors along an axis; it gets them as arrays of the device."""
 
     def call(vector: np.ndarray) -> Any:
-        result = func1d(adopt(upload(vector)), *args, **kwargs)
+        result = func1d(adopt(upload(vector, "copy")), *args, **kwargs)
         return result._array if isinstance(result, Base) else result
 
     return adopt(upload(np.apply_along_axis(call, axis, arr._array)))

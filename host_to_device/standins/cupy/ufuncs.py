@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from host_to_device.standins import events
+
 from .base import NUMBERS, Base, adopt, shapes_differ, unsupported, wrap
 from .cuda.memory import new_array
 
@@ -138,6 +140,8 @@ class ufunc:
         return [new_array(shape, dtype) for dtype in dtypes]
 
     def _compute(self, hosts: list[Any], outs: list[np.ndarray], casting: str = "same_kind") -> None:
+        if events.listening and outs[0].size:
+            events.operated(self.name.removeprefix("cupy_"))
         with np.errstate(all="ignore"):
             if self._is_numpys:
                 try:
@@ -210,6 +214,7 @@ class ufunc:
             self._compute(hosts, outs, casting)
             return
         mask = operand(where)
+        events.operated(self.name.removeprefix("cupy_"))
         with np.errstate(all="ignore"):
             self._numpy(*hosts, out=tuple(outs), casting=casting, where=mask)
 

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from host_to_device.standins import events
+
 NAME = "host_to_device stand-in (CPU)"
 
 # NVIDIA, "CUDA C++ Programming Guide", appendix "Compute Capabilities", table "Technical Specifications per
@@ -153,6 +155,7 @@ class Context:
 
     def synchronize(self) -> None:
         """Return at once: all work is done by the time it has been asked for."""
+        events.waited("synchronize")
 
     def push(self) -> None:
         """Do nothing."""

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from host_to_device.standins import events
 from host_to_device.standins.device_limits import MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS
 from host_to_device.standins.numba_cuda import memory, random, rewriting
 from host_to_device.standins.numba_cuda.devices import CudaAPIError
@@ -352,6 +353,7 @@ class Launch:
         threads, blocks = math.prod(self.block), math.prod(self.grid)
         order, block_order = _orders(threads, blocks, now.seed)
         launcher = None if now.interpreted else self.launcher(values)
+        events.operated(self.kernel.__name__)
         if launcher is None:
             self.interpret(values, order, block_order, now.seconds)
         else:
@@ -634,7 +636,36 @@ class Reduce:
         with np.errstate(all="ignore"):
             for value in values[:size]:
                 total = values.dtype.type(self.functor(total, value))
+        if values[:size].size:
+            self.report(arr if size is None else arr[:size], res, stream)
         if res is not None:
-            res[0] = total
+            if memory.is_device_memory(res):
+                memory.store(res._array[:1], np.asarray(total))
+            else:
+                res[0] = total
             return None
         return total
+
+    def report(self, arr: Any, res: Any, stream: Any) -> None:
+        """Report what Numba does for a reduction (numba/cuda/kernels/reduction.py).
+
+        Whole blocks of 128 elements are reduced by one kernel, at the most 64 of them at a time, what is left by
+        another, and their results by a third; a host array is copied there and back by each.
+        """
+        if not events.listening:
+            return
+        full, partial = divmod(arr.size, 128)
+        results = min(full, 64) + (partial > 0)
+        on_host, itemsize = not memory.is_device_memory(arr), arr.dtype.itemsize
+        events.allocated(results * itemsize)
+        for elements in (full * 128, partial):
+            if elements and on_host:
+                events.allocated(elements * itemsize)
+                memory.report_copy("h2d", elements * itemsize, stream)
+            if elements:
+                events.operated("reduce")
+            if elements and on_host:
+                memory.report_copy("d2h", elements * itemsize, stream)
+        if results > 1:
+            events.operated("reduce")
+        memory.report_copy("d2h" if res is None else "d2d", itemsize, 0 if res is None else stream)

@@ -2,7 +2,7 @@
 
 What plays device memory is a NumPy array that nobody else has: copies from and to the host are real copies, and
 changing one side never changes the other. Operations that Numba refuses are refused here, with its words where
-it has any. Every copy and every allocation is reported to the functions in `observers`.
+it has any. Copies, waits and allocations are reported to `standins.events`, as Numba would make them on a GPU.
 """
 
 from __future__ import annotations
@@ -18,18 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from host_to_device.standins import events
+
 from .devices import CudaAPIError
-from .streams import Stream, check_stream, external_stream
-
-ALLOCATION, TO_DEVICE, TO_HOST, ON_DEVICE = (
-    "allocation",
-    "host to device",
-    "device to host",
-    "device to device",
-)
-
-# Each is called with a kind, one of the four above, and a number of bytes.
-observers: list[Callable[[str, int], None]] = []
+from .streams import Stream, check_stream, default_stream, external_stream
 
 # In an array interface: this memory is the stand-in's, so its address is good on the host.
 MARK = "host_to_device"
@@ -43,11 +35,16 @@ NOT_CONTIGUOUS = (
 IMPLICIT_COPY = "Host array used in CUDA kernel will incur copy overhead to/from device."
 
 
-def observe(kind: str, nbytes: int) -> None:
-    """Report a copy or an allocation of so many bytes to every observer; of none, nothing."""
-    if nbytes:
-        for observer in tuple(observers):
-            observer(kind, nbytes)
+def report_copy(direction: str, nbytes: int, stream: Stream | int) -> None:
+    """Report a copy, and that the host waits for it: CUDA's driver makes it so where there is no stream.
+
+    Numba calls cuMemcpyHtoD and cuMemcpyDtoH then, otherwise their forms for streams. A copy on the device never
+    stops the host (NVIDIA, "CUDA Driver API", "API synchronization behavior").
+    """
+    if events.listening and nbytes:
+        events.copied(direction, nbytes)
+        if not stream and direction != "d2d":
+            events.waited("copy to the host" if direction == "d2h" else "copy to the device")
 
 
 class DeviceNDArrayBase:
@@ -137,7 +134,7 @@ class DeviceNDArrayBase:
         AttributeError
             If `ary` is no array.
         """
-        check_stream(stream)
+        stream = self._stream(stream)
         if not hasattr(ary, "size"):
             raise AttributeError(
                 f"'{type(ary).__name__}' object has no attribute 'size': give a NumPy or device array"
@@ -154,7 +151,7 @@ class DeviceNDArrayBase:
             order = "C" if target.flags.c_contiguous else "F"
             source = np.asarray(core(np.asanyarray(ary)), order=order)
         check_compatible(target, source)
-        observe(ON_DEVICE if on_device else TO_DEVICE, self.alloc_size)
+        report_copy("d2d" if on_device else "h2d", self.alloc_size, stream)
         np.copyto(target.squeeze(), source.squeeze())
 
     def copy_to_host(self, ary: np.ndarray | None = None, stream: Stream | int = 0) -> np.ndarray:
@@ -176,7 +173,7 @@ class DeviceNDArrayBase:
         TypeError
             If the dtypes differ, or `ary` is not on the host.
         """
-        check_stream(stream)
+        stream = self._stream(stream)
         if any(stride < 0 for stride in self.strides):
             raise NotImplementedError(f"D->H copy not implemented for negative strides: {self.strides}")
         if ary is None:
@@ -185,7 +182,7 @@ class DeviceNDArrayBase:
         else:
             check_compatible(self._array, ary)
             check_writable(ary)
-        observe(TO_HOST, self.alloc_size)
+        report_copy("d2h", self.alloc_size, stream)
         np.copyto(ary.squeeze(), self._array.squeeze())
         return ary
 
@@ -274,7 +271,7 @@ class DeviceNDArray(DeviceNDArrayBase):
             return DeviceNDArray(view, stream)
         if self.dtype.names is not None:
             return DeviceRecord(view, stream)
-        observe(TO_HOST, self.dtype.itemsize)
+        report_copy("d2h", self.dtype.itemsize, stream)
         return view[()]
 
     def __getitem__(self, item: Any) -> Any:
@@ -302,7 +299,8 @@ class DeviceNDArray(DeviceNDArrayBase):
         """
         stream = self._stream(stream)
         target, _ = self._select(key)
-        source, _ = auto_device(value, stream=stream, user_explicit=True)
+        # Without a stream Numba assigns in the default one, and waits for that at the end.
+        source, _ = auto_device(value, stream=stream or default_stream(), user_explicit=True)
         if source.ndim > target.ndim:
             raise ValueError(f"Can't assign {source.ndim}-D array to {target.ndim}-D self")
         source = source.reshape(*(1,) * (target.ndim - source.ndim), *source.shape)
@@ -312,6 +310,10 @@ class DeviceNDArray(DeviceNDArrayBase):
                     f"Can't copy sequence with size {given} to array axis {axis} with dimension {wanted}"
                 )
         store(target, source._array)
+        if target.size:
+            events.operated("assignment")
+        if not stream:
+            events.waited("assignment")
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self.setitem(key, value)
@@ -443,6 +445,7 @@ class DeviceNDArray(DeviceNDArrayBase):
             raise ValueError(f"invalid axes list {axes!r}")
         result = device_array(self.shape[::-1], self.dtype, stream=self.stream)
         np.copyto(result._array, self._array.T)
+        events.operated("transpose")
         return result
 
     def split(self, section: int, stream: Stream | int = 0) -> Iterator[DeviceNDArray]:
@@ -486,7 +489,7 @@ class DeviceRecord(DeviceNDArrayBase):
             return DeviceNDArray(field, stream)
         if kind.names is not None:
             return DeviceRecord(field, stream)
-        observe(TO_HOST, kind.itemsize)
+        report_copy("d2h", kind.itemsize, stream)
         return field[()]
 
     def __getitem__(self, item: str) -> Any:
@@ -502,9 +505,11 @@ class DeviceRecord(DeviceNDArrayBase):
         """
         stream = self._stream(stream)
         kind, _ = self.dtype.fields[key]
-        source, _ = auto_device(kind.type(value), stream=stream, user_explicit=True)
-        observe(ON_DEVICE, source.dtype.itemsize)
+        source, _ = auto_device(kind.type(value), stream=stream or default_stream(), user_explicit=True)
+        report_copy("d2d", source.dtype.itemsize, stream)
         store(self._array[key], source._array)
+        if not stream:
+            events.waited("assignment")
 
     def __setitem__(self, key: str, value: Any) -> None:
         self.setitem(key, value)
@@ -572,7 +577,7 @@ def new_device_memory(shape: tuple[int, ...], strides: tuple[int, ...], dtype: n
         raise CudaAPIError(
             OUT_OF_MEMORY, "Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY: this machine's own memory"
         ) from None
-    observe(ALLOCATION, extent(shape, strides, dtype.itemsize))
+    events.allocated(extent(shape, strides, dtype.itemsize))
     return array
 
 
@@ -976,7 +981,7 @@ def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: boo
     owner
         Object to keep as long as the memory is used.
     sync
-        Changes nothing here.
+        Whether the host waits for the stream that is described; there is nothing to wait for here.
 
     Raises
     ------
@@ -994,6 +999,8 @@ def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: boo
     shape, strides, dtype = layout(desc["shape"], desc.get("strides"), desc["typestr"], "C")
     nbytes = extent(shape, strides, dtype.itemsize)
     stream = 0 if desc.get("stream") is None else external_stream(desc["stream"])
+    if sync and stream:
+        events.waited("another library's stream")
     if not nbytes:
         return DeviceNDArray(np.empty(shape, dtype), stream)
     backwards = sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True) if stride < 0)

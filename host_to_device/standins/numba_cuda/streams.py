@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from host_to_device.standins import events
+
 from .devices import CONTEXT, CudaAPIError
 
 if TYPE_CHECKING:
@@ -52,6 +54,7 @@ class Stream:
 
     def synchronize(self) -> None:
         """Return at once: nothing is waiting in this stream."""
+        events.waited("synchronize")
 
     @contextmanager
     def auto_synchronize(self) -> Iterator[Stream]:
@@ -154,6 +157,7 @@ class Event:
 
     def synchronize(self) -> None:
         """Return at once: the event has happened."""
+        events.waited("synchronize")
 
     def wait(self, stream: Stream | int = 0) -> None:
         """Let the stream wait for the event, which has happened."""

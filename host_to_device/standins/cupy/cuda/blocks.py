@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from host_to_device.standins import events
 from host_to_device.standins.cuda_cpp import arena
 from host_to_device.standins.numba_cuda.devices import memory_of_this_machine
-from host_to_device.standins.numba_cuda.memory import ALLOCATION, ON_DEVICE, TO_DEVICE, TO_HOST, observe
 
 from .device import Device
 from .stream import Stream
@@ -128,7 +128,7 @@ class Memory(BaseMemory):
             self._hold(take(size) if size else None, size)
         except MemoryError:
             raise OutOfMemoryError(size, -1) from None
-        observe(ALLOCATION, size)
+        events.allocated(size)
 
 
 class ManagedMemory(Memory):
@@ -199,15 +199,19 @@ class MemoryPointer:
 
     def copy_from_device(self, src: MemoryPointer, size: int) -> None:
         """Copy `size` bytes from another place on the device."""
-        move(self.ptr, src.ptr, size, ON_DEVICE)
+        move(self.ptr, src.ptr, size, "d2d")
 
     def copy_from_host(self, mem: Any, size: int) -> None:
         """Copy `size` bytes from a host address, an int or a `ctypes.c_void_p`."""
-        move(self.ptr, mem, size, TO_DEVICE)
+        self.copy_from_host_async(mem, size)
+        if size:
+            events.waited("copy to the device")
 
     def copy_to_host(self, mem: Any, size: int) -> None:
         """Copy `size` bytes to a host address, an int or a `ctypes.c_void_p`."""
-        move(mem, self.ptr, size, TO_HOST)
+        self.copy_to_host_async(mem, size)
+        if size:
+            events.waited("copy to the host")
 
     def copy_from(self, mem: Any, size: int) -> None:
         """Copy `size` bytes from a place on the device or from a host address."""
@@ -217,33 +221,34 @@ class MemoryPointer:
         """Set `size` bytes to a value from 0 to 255."""
         if size:
             ctypes.memset(self.ptr, value, size)
+            events.operated("memset")
 
     def copy_from_device_async(self, src: MemoryPointer, size: int, stream: Any = None) -> None:
         """Do as `copy_from_device`: nothing here is left for later."""
         self.copy_from_device(src, size)
 
     def copy_from_host_async(self, mem: Any, size: int, stream: Any = None) -> None:
-        """Do as `copy_from_host`: nothing here is left for later."""
-        self.copy_from_host(mem, size)
+        """Do as `copy_from_host`, without waiting: nothing here is left for later."""
+        move(self.ptr, mem, size, "h2d")
 
     def copy_to_host_async(self, mem: Any, size: int, stream: Any = None) -> None:
-        """Do as `copy_to_host`: nothing here is left for later."""
-        self.copy_to_host(mem, size)
+        """Do as `copy_to_host`, without waiting: nothing here is left for later."""
+        move(mem, self.ptr, size, "d2h")
 
     def copy_from_async(self, mem: Any, size: int, stream: Any = None) -> None:
-        """Do as `copy_from`: nothing here is left for later."""
-        self.copy_from(mem, size)
+        """Do as `copy_from`, without waiting: nothing here is left for later."""
+        (self.copy_from_device if isinstance(mem, MemoryPointer) else self.copy_from_host_async)(mem, size)
 
     def memset_async(self, value: int, size: int, stream: Any = None) -> None:
         """Do as `memset`: nothing here is left for later."""
         self.memset(value, size)
 
 
-def move(target: Any, source: Any, size: int, kind: str) -> None:
-    """Copy bytes between addresses, and tell the observers."""
+def move(target: Any, source: Any, size: int, direction: str) -> None:
+    """Copy bytes between addresses, and report it."""
     if size:
         ctypes.memmove(getattr(target, "value", target), getattr(source, "value", source), size)
-        observe(kind, size)
+        events.copied(direction, size)
 
 
 def memory_of(array: np.ndarray) -> BaseMemory | None:

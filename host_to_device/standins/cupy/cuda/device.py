@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from host_to_device.standins import events
 from host_to_device.standins.cupy.names import NotInStandIn, missing
 
 from . import runtime
@@ -58,6 +59,7 @@ class Device:
     def synchronize(self) -> None:
         """Return at once: all work is done by the time it has been asked for."""
         runtime.setDevice(self.id)
+        events.waited("synchronize")
 
     @property
     def compute_capability(self) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from host_to_device.standins.numba_cuda.memory import ALLOCATION, observe
+from host_to_device.standins import events
 
 from .blocks import BaseMemory, MemoryPointer, OutOfMemoryError, take, total_memory
 from .stream import Stream, current_pointer
@@ -105,8 +105,8 @@ class MemoryPool:
             self._total += rounded if fresh else 0
             self._used += rounded
         memory._chunk = chunk
-        if fresh:
-            observe(ALLOCATION, rounded)
+        if events.listening and self._allocator is None:  # a pool over an allocator: that one reports
+            events.allocated(rounded)
         return memory
 
     def _ask(self, size: int) -> np.ndarray:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from host_to_device.standins import events
 from host_to_device.standins.cupy.names import public, raise_missing
 from host_to_device.standins.numba_cuda import devices
-from host_to_device.standins.numba_cuda.memory import ON_DEVICE, TO_DEVICE, TO_HOST, observe
 
 is_hip = False
 
@@ -195,10 +195,12 @@ def runtimeGetVersion() -> int:
 
 def deviceSynchronize() -> None:
     """Return at once: all work is done by the time it has been asked for."""
+    events.waited("synchronize")
 
 
 def streamSynchronize(stream: int) -> None:
     """Return at once: nothing is waiting in a stream."""
+    events.waited("synchronize")
 
 
 def deviceCanAccessPeer(device: int, peerDevice: int) -> int:
@@ -227,22 +229,25 @@ def memcpy(dst: int, src: int, size: int, kind: int) -> None:
     kind
         One of the five `memcpy…` constants.
     """
-    if size:
-        ctypes.memmove(dst, src, size)
-        kinds = {memcpyHostToDevice: TO_DEVICE, memcpyDeviceToHost: TO_HOST, memcpyDeviceToDevice: ON_DEVICE}
-        if kind in kinds:
-            observe(kinds[kind], size)
+    memcpyAsync(dst, src, size, kind, 0)
+    if size and kind in (memcpyHostToDevice, memcpyDeviceToHost):
+        events.waited("copy to the host" if kind == memcpyDeviceToHost else "copy to the device")
 
 
 def memcpyAsync(dst: int, src: int, size: int, kind: int, stream: int) -> None:
-    """Do as `memcpy`: nothing here is left for later."""
-    memcpy(dst, src, size, kind)
+    """Do as `memcpy`, without waiting: nothing here is left for later."""
+    if size:
+        ctypes.memmove(dst, src, size)
+        directions = {memcpyHostToDevice: "h2d", memcpyDeviceToHost: "d2h", memcpyDeviceToDevice: "d2d"}
+        if kind in directions:
+            events.copied(directions[kind], size)
 
 
 def memset(ptr: int, value: int, size: int) -> None:
     """Set bytes to a value from 0 to 255."""
     if size:
         ctypes.memset(ptr, int(np.uint8(value)), size)
+        events.operated("memset")
 
 
 def __getattr__(name: str) -> Any:

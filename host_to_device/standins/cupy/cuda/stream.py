@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from host_to_device.standins import events
 from host_to_device.standins.cupy.names import NotInStandIn, missing
 
 from .runtime import CUDARuntimeError
@@ -67,6 +68,7 @@ class Event:
 
     def synchronize(self) -> None:
         """Return at once: the event has happened."""
+        events.waited("synchronize")
 
 
 def get_elapsed_time(start_event: Event, end_event: Event) -> float:
@@ -137,6 +139,7 @@ class BaseStream:
 
     def synchronize(self) -> None:
         """Return at once: nothing is waiting in this stream."""
+        events.waited("synchronize")
 
     def add_callback(self, callback: Callable[[BaseStream, int, Any], None], arg: Any) -> None:
         """Call `callback(stream, 0, arg)` now, because all earlier work is done."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from host_to_device.standins import events
 from host_to_device.standins.cupy.names import public, raise_missing
 
 
@@ -110,6 +111,8 @@ def benchmark(
             raise ValueError(text)
     for _ in range(n_warmup):
         func(*args, **kwargs)
+    for _ in devices:
+        events.waited("benchmark")
     times: list[tuple[float, ...]] = []
     duration = 0.0
     for _ in range(n_repeat):
@@ -117,6 +120,8 @@ def benchmark(
         func(*args, **kwargs)
         after = time.perf_counter()
         times.append((after - before, *(time.perf_counter() - before for _ in devices)))
+        for _ in devices:
+            events.waited("benchmark")
         duration += time.perf_counter() - before
         if duration > max_duration:
             break

@@ -1,0 +1,243 @@
+"""`h2d.count()` and what it gives."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from host_to_device.counting import on_gpu
+from host_to_device.counting.lines import Line, by_line
+from host_to_device.counting.numbers import Numbers
+from host_to_device.counting.table import Table
+from host_to_device.standins import events
+
+TORCH_DEVICE = "host_to_device.standins.torch_device"
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Copies in one direction: their number, and their bytes together; None where they are not known."""
+
+    count: int | None
+    bytes: int | None
+
+
+class Count:
+    """What was counted; `with h2d.count() as c:` makes one. Its numbers grow while the block runs, and stay after it.
+
+    On a GPU they are there when the block has ended; what cannot be told there is None. Entered again, it begins
+    again at nothing; entered inside its own block, it counts on. It sees the whole process, all threads of it.
+    Two are equal if their numbers are; `where` and lines do not matter.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._depth = threading.RLock(), 0
+        self._numbers, self._lines = Numbers(), ()
+        self._before: events.Snapshot | None = None
+        self._profiled: on_gpu.Profiled | None = None
+        self._where = ""
+
+    def __enter__(self) -> Count:
+        with self._lock:
+            self._depth += 1
+            if self._depth > 1:
+                return self
+            self._numbers, self._lines = Numbers(), ()
+            self._where = on_gpu.name() or "stand-in"
+            if self.is_on_gpu:
+                try:
+                    self._profiled = on_gpu.begin()
+                except BaseException:
+                    self._depth = 0
+                    raise
+            else:
+                follow_torch()
+                events.listen()
+                self._before = events.Snapshot()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._depth -= 1
+            if self._depth:
+                return
+            if self._profiled is not None:
+                profiled, self._profiled = self._profiled, None
+                self._numbers = on_gpu.end(profiled)
+            elif self._before is not None:
+                self._numbers, self._lines = self._so_far()
+                self._before = None
+                events.stop_listening()
+
+    def _so_far(self) -> tuple[Numbers, tuple[Line, ...]]:
+        with self._lock:
+            if self._before is None:
+                return self._numbers, self._lines
+            follow_torch()
+            happened = events.Snapshot() - self._before
+            numbers = Numbers(**{name: happened.sums[name] for name in events.NAMES})
+            numbers.by_name = happened.operations
+            # A device that was loaded within the block tells where it waits from then on only.
+            unseen = numbers.waits - happened.places.total()
+            if unseen > 0:
+                happened.places["", 0, "loading a device"] += unseen
+            return numbers, by_line(happened.places)
+
+    @property
+    def is_on_gpu(self) -> bool:
+        """Whether a GPU was counted, through CUPTI, and no stand-in."""
+        return self._where not in ("", "stand-in")
+
+    @property
+    def where(self) -> str:
+        """Where it was counted: "stand-in", or "GPU NVIDIA …, by CUPTI"; empty before it has counted."""
+        return self._where
+
+    @property
+    def host_to_device(self) -> Copies:
+        """Copies from the host to the device."""
+        return Copies(self._so_far()[0].h2d, self._so_far()[0].h2d_bytes)
+
+    @property
+    def device_to_host(self) -> Copies:
+        """Copies from the device to the host."""
+        return Copies(self._so_far()[0].d2h, self._so_far()[0].d2h_bytes)
+
+    @property
+    def device_to_device(self) -> Copies:
+        """Copies from the device to itself or to another."""
+        return Copies(self._so_far()[0].d2d, self._so_far()[0].d2d_bytes)
+
+    @property
+    def waits(self) -> int | None:
+        """How often the host stopped until the device was done."""
+        return self._so_far()[0].waits
+
+    @property
+    def allocations(self) -> int | None:
+        """Blocks of device memory asked for, of the library's pool where it has one."""
+        return self._so_far()[0].allocations
+
+    @property
+    def operations(self) -> int | None:
+        """Operations of the device: kernels and memsets on a GPU, what would be at least as many on a stand-in."""
+        return self._so_far()[0].operations
+
+    @property
+    def operations_by_name(self) -> dict[str, int]:
+        """The operations by name, those that came most often first; PyTorch's stand-in has one name for all."""
+        return dict(self._so_far()[0].by_name.most_common())
+
+    @property
+    def launches(self) -> int | None:
+        """Calls that launch a kernel or a graph, as a profiler reports them on a GPU; None on a stand-in."""
+        return self._so_far()[0].launches
+
+    @property
+    def waits_by_line(self) -> tuple[Line, ...]:
+        """The reader's lines at which the host waited, those that waited most first; empty on a GPU."""
+        return self._so_far()[1]
+
+    def as_dict(self) -> dict[str, int | None]:
+        """Return the numbers by name: copies and bytes in each direction, waits, allocations, operations."""
+        numbers = self._so_far()[0]
+        return {
+            "host_to_device": numbers.h2d,
+            "host_to_device_bytes": numbers.h2d_bytes,
+            "device_to_host": numbers.d2h,
+            "device_to_host_bytes": numbers.d2h_bytes,
+            "device_to_device": numbers.d2d,
+            "device_to_device_bytes": numbers.d2d_bytes,
+            "waits": numbers.waits,
+            "allocations": numbers.allocations,
+            "operations": numbers.operations,
+        }
+
+    def __eq__(self, other: object) -> bool:
+        return self.as_dict() == other.as_dict() if isinstance(other, Count) else NotImplemented
+
+    __hash__ = None
+
+    def table(self) -> Table:
+        """Return the numbers as a table, which prints as text and shows in a notebook."""
+        numbers = self._so_far()[0]
+        rows = [
+            ("copies, host to device", written(numbers.h2d), nbytes(numbers.h2d_bytes)),
+            ("copies, device to host", written(numbers.d2h), nbytes(numbers.d2h_bytes)),
+            ("copies, device to device", written(numbers.d2d), nbytes(numbers.d2d_bytes)),
+            ("waits of the host", written(numbers.waits), ""),
+            ("allocations", written(numbers.allocations), ""),
+            ("device operations", written(numbers.operations), ""),
+        ]
+        if numbers.launches is not None:
+            rows.append(("launches", written(numbers.launches), ""))
+        caption = f"Counted on: {self._where}" if self._where else "Nothing counted yet"
+        return Table(caption, ("", "number", "bytes"), tuple(rows), (1, 2), numbers.missing)
+
+    def show_waits(self, most: int = 5) -> Table:
+        """Return the lines that waited most as a table, which prints as text and shows in a notebook.
+
+        Parameters
+        ----------
+        most
+            How many lines at the most.
+        """
+        lines = self.waits_by_line
+        if self.is_on_gpu:
+            return Table(on_gpu.NO_LINES, (), ())
+        if not lines:
+            return Table("The host did not wait.", (), ())
+        rows = tuple(
+            (each.place, written(each.count), each.text, ", ".join(each.reasons)) for each in lines[:most]
+        )
+        rest = sum(each.count for each in lines[most:])
+        remarks = (f"and {rest:,} at {len(lines) - most:,} more lines",) if rest else ()
+        caption = f"Where the host waited, counted on: {self._where}"
+        return Table(caption, ("line", "waits", "code", "for"), rows, (1,), remarks, code=2)
+
+    def __str__(self) -> str:
+        return str(self.table())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def written(number: int | None) -> str:
+    return "not known" if number is None else f"{number:,}"
+
+
+def nbytes(number: int | None) -> str:
+    return f"{number:,}" if number else ""
+
+
+def follow_torch() -> None:
+    """Join the device inside PyTorch, if it is loaded."""
+    device: Any = sys.modules.get(TORCH_DEVICE)
+    loaded = getattr(device, "loaded", None)  # not there yet while another thread imports the module
+    if loaded is not None and loaded():
+        events.follow("PyTorch", device.counters, device.on_wait)
+
+
+def count() -> Count:
+    """Count copies, waits, allocations and operations of a device, for Numba, CuPy and PyTorch alike.
+
+    >>> with h2d.count() as c:
+    ...     d_x = cuda.to_device(x)
+    >>> c.host_to_device.count, c.waits
+    (1, 1)
+    >>> print(c)  # a small table
+    >>> print(c.show_waits())  # your lines that waited most
+
+    On the stand-ins it counts what they do for you; what they do behind your back, to get by without a GPU, is never
+    counted. On a GPU it asks CUPTI, through PyTorch's profiler. What counts as what: `host_to_device.counting`.
+
+    Returns
+    -------
+    Count
+        The numbers, for a `with` block.
+    """
+    return Count()

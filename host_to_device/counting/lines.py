@@ -1,0 +1,64 @@
+"""The reader's lines at which the host waited."""
+
+from __future__ import annotations
+
+import linecache
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from host_to_device.standins.events import Place
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the reader's at which the host waited.
+
+    Attributes
+    ----------
+    count
+        How often.
+    file, line
+        The file as Python names it, and the line's number from 1; "" and 0 for waits that no line of the reader's
+        has led to, as in a thread of PyTorch's own.
+    text
+        The line, without what surrounds it.
+    reasons
+        Why, in a few words each, the most frequent first.
+    """
+
+    count: int
+    file: str
+    line: int
+    text: str
+    reasons: tuple[str, ...]
+
+    @property
+    def place(self) -> str:
+        """Where it is: the file's name or "a cell", and the line's number."""
+        if not self.file:
+            return "not in your code"
+        return f"{'a cell' if is_cell(self.file) else Path(self.file).name}, line {self.line}"
+
+
+def is_cell(file: str) -> bool:
+    """Tell whether a file's name is a notebook's cell: IPython's, or ipykernel's with its number."""
+    return file.startswith("<ipython-input") or "ipykernel_" in file
+
+
+def by_line(places: Counter[Place]) -> tuple[Line, ...]:
+    """Return the lines of these places, those that waited most first."""
+    reasons: dict[tuple[str, int], Counter[str]] = {}
+    for (file, line, reason), count in places.items():
+        reasons.setdefault((file, line), Counter())[reason] += count
+    lines = [
+        Line(
+            each.total(),
+            file,
+            line,
+            linecache.getline(file, line).strip() if file else "",
+            tuple(reason for reason, _ in each.most_common()),
+        )
+        for (file, line), each in reasons.items()
+    ]
+    return tuple(sorted(lines, key=lambda each: (-each.count, each.file, each.line)))
