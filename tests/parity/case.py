@@ -1,4 +1,4 @@
-"""A program: a few lines that a learner would write, and the outcome that CuPy 14.2 gives.
+"""A program: a few lines that a learner would write, and the outcome that the real library gives.
 
 An outcome is compared with its kind: an array on the device (`device`) is not an array on the host (`host`),
 and neither is a NumPy scalar or a Python number. What a library prints or how long it takes is no outcome.
@@ -43,7 +43,7 @@ class Raises:
     type_name
         Name of the type, without its module.
     message
-        The whole message, where CuPy's own code makes it.
+        The whole message, where the library's own code makes it.
     matching
         What has to be found in a message that something else makes: NumPy, the driver, the compiler.
     """
@@ -55,15 +55,15 @@ class Raises:
 
 @dataclass(frozen=True)
 class Program:
-    """One program of the corpus; `tests.parity.corpus.ALL` holds them all."""
+    """One program of a corpus; `tests.parity.corpus.ALL` holds all those for CuPy."""
 
     name: str
-    run: Callable[[ModuleType], Any]  # called with the module that stands for `cp`
+    run: Callable[..., Any]  # called with the module that stands for `cp`; for PyTorch with what it names
     outcome: Any
-    reference: str  # page of CuPy's documentation, or file and function of its source
+    reference: str  # page of the library's documentation, or file and function of its source
     kinds: tuple[str, ...]
     numpy: bool = False  # whether NumPy itself, in place of `cp`, gives the same values, shapes and dtypes
-    seen_on_gpu: str | None = None  # where and when it last gave this outcome with real CuPy
+    seen_on_gpu: str | None = None  # where and when it last gave this outcome with the real library
 
     def digest(self) -> str:
         """Return a mark of program and outcome, which changes when one of them does."""
@@ -98,15 +98,26 @@ def program(outcome, reference: str, *kinds: str, numpy: bool = False) -> Callab
 
 def difference(program: Program, cp: ModuleType) -> str | None:
     """Run a program with this module and say in one line what is not as expected; None if all is well."""
+    return compared(program.outcome, lambda: program.run(cp), cp)
+
+
+def compared(
+    right, run: Callable[[], Any], cp: ModuleType, plain: Callable[[Any], Any] = lambda value: value
+) -> str | None:
+    """Say in one line how what `run` gives or raises differs from what is right; None if it does not.
+
+    `plain` is put between: it takes what was given, or the words of an exception, and leaves out what may differ.
+    """
     try:
-        got = program.run(cp)
+        got = plain(run())
     except Exception as error:
-        if isinstance(program.outcome, Raises):
-            return _other_error(error, program.outcome)
-        return f"raises {type(error).__name__}: {_line(error)}"
-    if isinstance(program.outcome, Raises):
-        return f"gives {_line(repr(got))}, and should raise {program.outcome.type_name}"
-    return unequal(got, program.outcome, cp)
+        words = plain(str(error))
+        if isinstance(right, Raises):
+            return _other_error(type(error).__name__, words, right)
+        return f"raises {type(error).__name__}: {_line(words)}"
+    if isinstance(right, Raises):
+        return f"gives {_line(repr(got))}, and should raise {right.type_name}"
+    return unequal(got, right, cp)
 
 
 def unequal(got, right, cp: ModuleType, *, kinds: bool = True) -> str | None:
@@ -155,11 +166,10 @@ def _unequal_arrays(got: np.ndarray, right: np.ndarray, rtol: float) -> str | No
     return None if close.all() else f"{_line(repr(got))}, not {_line(repr(right))}"
 
 
-def _other_error(error: Exception, right: Raises) -> str | None:
-    words = str(error)
-    if type(error).__name__ != right.type_name:
-        return f"raises {type(error).__name__}, not {right.type_name}: {_line(words)}"
-    # After CuPy's own words the stand-in may say more: which limit it was.
+def _other_error(type_name: str, words: str, right: Raises) -> str | None:
+    if type_name != right.type_name:
+        return f"raises {type_name}, not {right.type_name}: {_line(words)}"
+    # After the library's own words the stand-in may say more: which limit it was.
     if right.message is not None and words != right.message and not words.startswith(f"{right.message}: "):
         return f"says {_line(words)!r}, not {right.message!r}"
     if not re.search(right.matching, words):

@@ -6,12 +6,11 @@ counts as never seen.
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from pathlib import Path
 
 from tests.parity import (
     arrays,
+    collecting,
     computing,
     elementwise,
     fusing,
@@ -28,21 +27,13 @@ MODULES = arrays, scalars, mixing, indexing, computing, libraries, elementwise, 
 SEEN = Path(__file__).with_name("seen_on_gpu.json")
 
 
-def seen() -> dict[str, dict[str, str]]:
-    """Return the record of runs on real GPUs: name -> `{"where": …, "digest": …}`."""
-    return json.loads(SEEN.read_text()) if SEEN.exists() else {}
+def seen() -> collecting.Record:
+    """Return the record of runs on real GPUs."""
+    return collecting.read(SEEN)
 
 
 def _collect() -> list[Program]:
-    record, found = seen(), []
-    for module in MODULES:
-        for program in vars(module).values():
-            if not isinstance(program, Program):
-                continue
-            entry = record.get(program.name, {})
-            known = entry.get("digest") == program.digest()
-            found.append(dataclasses.replace(program, seen_on_gpu=entry["where"] if known else None))
-    return found
+    return collecting.programs_of(MODULES, seen())
 
 
 ALL = _collect()

@@ -4,10 +4,10 @@
 """
 
 import datetime
-import json
 import sys
 
-from tests.parity import corpus, runner
+from tests.parity import collecting, corpus, runner
+from tests.parity.case import difference
 
 
 def main() -> int:
@@ -26,14 +26,10 @@ def main() -> int:
     name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
     where = f"{name}, CuPy {cupy.__version__}, {datetime.date.today()}"
     print(where)
-    programs = runner.chosen(asked.names)
-    right = runner.report(programs, cupy)
+    programs = runner.chosen(asked.names, corpus.ALL)
+    right = runner.report(programs, lambda program: difference(program, cupy))
     if asked.record:
-        record = corpus.seen() | {one.name: {"where": where, "digest": one.digest()} for one in right}
-        wrong = {one.name for one in programs} - {one.name for one in right}
-        record = {name: record[name] for name in sorted(record) if name not in wrong}
-        corpus.SEEN.write_text(json.dumps(record, indent=1) + "\n")
-        print(f"recorded: {len(right)} programs in {corpus.SEEN.name}")
+        collecting.write(corpus.SEEN, programs, right, where)
     return 0 if len(right) == len(programs) else 1
 
 

@@ -1,14 +1,12 @@
-"""Run programs with the CuPy that is there, one line a program."""
+"""Run programs with the library that is there, one line a program."""
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterable
-from types import ModuleType
+from collections.abc import Callable, Iterable
 
-from tests.parity.case import Program, difference
-from tests.parity.corpus import ALL
+from tests.parity.case import Program
 
 
 def arguments(description: str, *flags: tuple[str, str]) -> argparse.Namespace:
@@ -19,7 +17,7 @@ def arguments(description: str, *flags: tuple[str, str]) -> argparse.Namespace:
     return parser.parse_args()
 
 
-def chosen(names: Iterable[str]) -> list[Program]:
+def chosen(names: Iterable[str], programs: list[Program]) -> list[Program]:
     """Give the programs whose name or kind is asked for; all of them if none is.
 
     Raises
@@ -28,22 +26,27 @@ def chosen(names: Iterable[str]) -> list[Program]:
         If there is no such program or kind: the message names it.
     """
     names = list(names)
-    kinds = {kind for program in ALL for kind in program.kinds}
-    known = {program.name for program in ALL} | kinds
+    kinds = {kind for program in programs for kind in program.kinds}
+    known = {program.name for program in programs} | kinds
     unknown = [name for name in names if name not in known]
     if unknown:
         raise SystemExit(f"no such program or kind: {', '.join(unknown)} (kinds: {', '.join(sorted(kinds))})")
     return [
-        program for program in ALL if not names or program.name in names or set(program.kinds) & set(names)
+        program
+        for program in programs
+        if not names or program.name in names or set(program.kinds) & set(names)
     ]
 
 
-def report(programs: list[Program], cp: ModuleType) -> list[Program]:
-    """Run the programs, print what came of each and a summary; return those with the right outcome."""
+def report(programs: list[Program], differs: Callable[[Program], str | None]) -> list[Program]:
+    """Run the programs, print what came of each and a summary; return those with the right outcome.
+
+    `differs` runs one and says what is not as expected, as `tests.parity.case.difference` does.
+    """
     right, start = [], time.perf_counter()
     for program in programs:
         began = time.perf_counter()
-        wrong = difference(program, cp)
+        wrong = differs(program)
         if wrong is None:
             right.append(program)
         words = f": {wrong}" if wrong else ""
