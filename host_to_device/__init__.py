@@ -5,9 +5,11 @@
 """
 
 from host_to_device.checking import check
+from host_to_device.counting import count
+from host_to_device.devices import device
 from host_to_device.exploring import explore_grid
 from host_to_device.machine import SetUpError, size, start, stop
 from host_to_device.standins.numba_cuda.launching import stand_in
 
-__all__ = ["SetUpError", "check", "explore_grid", "size", "stand_in", "start", "stop"]
+__all__ = ["SetUpError", "check", "count", "device", "explore_grid", "size", "stand_in", "start", "stop"]
 __version__ = "0.1.0"
