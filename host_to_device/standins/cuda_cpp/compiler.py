@@ -35,10 +35,10 @@ MOST_ENTRIES = 1000  # in the cache, of some 50 KB each: beyond, those unused fo
 DIFFERENCES = (
     # (what, with NVRTC, here)
     ("variable-length arrays", "refused", "accepted"),
-    ("__int128 without --device-int128", "refused", "accepted"),
-    ("C++17 under -std=c++14", "refused", "accepted"),
+    ("`__int128` without `--device-int128`", "refused", "accepted"),
+    ("C++17 under `-std=c++14`", "refused", "accepted"),
     ("inline PTX", "accepted", "refused"),
-    ("launching kernels from kernels", "accepted with -rdc", "refused"),
+    ("launching kernels from kernels", "accepted with `-rdc`", "refused"),
     (
         "textures, surfaces, wmma, cooperative groups, cuda::std, CUB",
         "accepted with their headers",
