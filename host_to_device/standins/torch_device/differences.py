@@ -1,0 +1,138 @@
+"""What remains different from CUDA on PyTorch's stand-in device. Lessons and the page on stand-ins show this table."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Difference(NamedTuple):
+    """One difference: what it is about, what happens on CUDA and here, and why."""
+
+    what: str
+    on_cuda: str
+    here: str
+    why: str
+
+
+DIFFERENCES = (
+    Difference(
+        "asynchrony",
+        "an operation is queued; the host goes on and waits when it needs a result",
+        "an operation is done when the call returns; waits are counted where CUDA would wait",
+        "the host does the device's work",
+    ),
+    Difference(
+        "times",
+        "those of the GPU",
+        "those of this machine's CPU, which say nothing about a GPU",
+        "the kernels are PyTorch's kernels for the CPU",
+    ),
+    Difference(
+        "rounding",
+        "sums in the GPU's order, TF32 where it is allowed, some results that vary from run to run",
+        "the CPU's numbers, the same in each run",
+        "the kernels are PyTorch's kernels for the CPU",
+    ),
+    Difference(
+        "random numbers",
+        "Philox; a state of 16 bytes",
+        "the CPU's generator under another seed, one a device; a state of 5056 bytes",
+        "a seed gives other numbers than on the CPU, as on CUDA, but not CUDA's own",
+    ),
+    Difference(
+        "an index out of range (indexing, embedding, target of a loss)",
+        "a device-side assert, reported by a later call; the process has to be restarted",
+        "IndexError at once",
+        "the CPU's kernels look before they read",
+    ),
+    Difference(
+        "prefix of the device's errors",
+        '"CUDA out of memory", "CUDA error: invalid device ordinal"',
+        '"STANDIN out of memory", "STANDIN error: invalid device ordinal"',
+        "no message pretends to come from CUDA",
+    ),
+    Difference(
+        'names in "(when checking argument in method …)"',
+        "wrapper_CUDA_mm",
+        "wrapper_PrivateUse1_mm",
+        "PyTorch's own name for devices that others add",
+    ),
+    Difference(
+        "type of a tensor",
+        "torch.cuda.FloatTensor; x.is_cuda; x.cuda()",
+        "torch.standin.FloatTensor; x.is_standin; x.standin()",
+        "it is another device: torch.cuda stays as it is",
+    ),
+    Difference(
+        "names of types in the messages of autograd",
+        "[torch.cuda.FloatTensor [2]]",
+        "[standinFloatType [2]]",
+        "PyTorch rewrites its inner names for the CPU and CUDA only",
+    ),
+    Difference(
+        "operations counted for dropout, attention, LSTM and GRU",
+        "one fused kernel, or a few of cuDNN's",
+        "those that they are put together from",
+        "PyTorch chooses the fused kernels by the name of the device",
+    ),
+    Difference(
+        "x[mask] = 0",
+        "the number stays on the host: one operation",
+        "two operations and an allocation",
+        "PyTorch makes the number a tensor on every device but CUDA",
+    ),
+    Difference(
+        "x[mask] = t, with t on the device and without dimensions",
+        "the host waits for the number of elements",
+        "no wait is counted",
+        "it cannot be told from x[mask] = 0",
+    ),
+    Difference(
+        "memory of libraries",
+        "cuBLAS and cuDNN keep workspaces, counted as allocated; the CUDA context takes some hundred MiB",
+        "none",
+        "there are no such libraries here",
+    ),
+    Difference(
+        "memory within an operation",
+        "temporary memory of a kernel counts in the peak",
+        "only what an operation gives back counts",
+        "temporary memory of the CPU's kernels is not what CUDA's kernels need",
+    ),
+    Difference(
+        "size of the device",
+        "what the card has",
+        "4 GiB each, or a quarter of this machine's memory where that is less",
+        "an out-of-memory error must not end the machine's own work",
+    ),
+    Difference(
+        "pinned memory",
+        "page-locked: copies are faster, and asynchronous",
+        "said to be pinned; copies are what they are without",
+        "there is no bus to cross",
+    ),
+    Difference(
+        "sparse, quantized and nested tensors; float types the CPU has no kernel for",
+        "on the device",
+        "refused in one line, or by the CPU's kernel",
+        "the lessons do not use them",
+    ),
+    Difference(
+        "DLPack, sharing tensors between processes",
+        "torch.from_dlpack(x); multiprocessing by CUDA's IPC",
+        "refused by PyTorch",
+        "PyTorch knows neither for devices that others add",
+    ),
+    Difference(
+        "torch.compile, CUDA graphs, NCCL, torch.backends.cudnn",
+        "there",
+        "not there: shown as recorded or documented",
+        "they need CUDA itself",
+    ),
+    Difference(
+        "the end of a session",
+        "memory goes with the process",
+        "the device stays after h2d.stop(), and tensors on it stay usable",
+        "PyTorch cannot take a device back",
+    ),
+)
