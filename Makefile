@@ -10,7 +10,7 @@ PYTEST := $(VENV)/python -m pytest -n 2 --dist loadfile --nbval --nbval-current-
             --nbval-sanitize-with tests/nbval-sanitize.cfg
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve lab test test-all exercises outputs format lock colab clean set-up-book set-up-course
+.PHONY: help book serve lab test test-all exercises outputs measure format lock clean set-up-book set-up-course
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -36,14 +36,14 @@ exercises: set-up-course ## make exercises/ from solutions/
 outputs: set-up-course ## run the notebooks on the stand-in and store their outputs
 	@$(VENV)/python tools/store_outputs.py
 
+measure: set-up-course ## measure this machine for measurements/ (ARGS=--again also what is recorded)
+	@$(VENV)/python -m host_to_device.measuring --to measurements $(ARGS)
+
 format: set-up-course ## format and lint code and notebooks
 	@$(VENV)/python -m ruff check --fix . && $(VENV)/python -m ruff format .
 
-lock: set-up-course ## resolve the pins of pyproject.toml (ARGS=--upgrade renews what they bring)
+lock: set-up-book ## resolve the pins of pyproject.toml (ARGS=--upgrade renews them, --colab tries what Colab ships)
 	@$(VENV)/python tools/lock.py $(ARGS)
-
-colab: set-up-book ## install the library beside what Colab ships and run the notebooks there
-	@$(VENV)/python tools/colab_packages.py
 
 clean: ## remove what was built and installed
 	rm -rf _build build dist *.egg-info .venv book/node_modules .pytest_cache .ruff_cache .hypothesis

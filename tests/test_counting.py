@@ -51,7 +51,7 @@ def test_outside_the_block_nothing_is_counted_or_kept():
         pass
     one_of_each()
     assert c.as_dict() == NOTHING and not events.listening
-    assert not events.Snapshot().sums.total()
+    assert not events._sums.total() and not events._places and not events._operations
 
 
 def test_no_bytes_are_no_copy_and_no_allocation():

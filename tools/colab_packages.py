@@ -1,4 +1,4 @@
-"""Hold the library against what Google Colab ships (`make colab`).
+"""Hold the library against what Google Colab ships (`make lock ARGS=--colab`).
 
 Colab publishes its package lists. Installing this library there must change nothing that Colab brought, above
 all not its torch, NumPy or CUDA packages. This reads the lists of both runtimes, holds our bounds against them,
@@ -92,7 +92,7 @@ def fetch(name: str) -> str:
         with urllib.request.urlopen(LISTS + name, timeout=60) as answer:
             return answer.read().decode()
     except OSError as problem:
-        sys.exit(f"make colab: cannot read Colab's list {LISTS + name}: {problem}")
+        sys.exit(f"make lock ARGS=--colab: cannot read Colab's list {LISTS + name}: {problem}")
 
 
 def run(*command: str | Path) -> str:
@@ -100,7 +100,7 @@ def run(*command: str | Path) -> str:
     print("  $", *command, flush=True)
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     if done.returncode:
-        sys.exit(f"{done.stdout[-4000:]}\nmake colab: this failed: {' '.join(map(str, command))}")
+        sys.exit(f"{done.stdout[-4000:]}\nmake lock ARGS=--colab: this failed: {' '.join(map(str, command))}")
     return done.stdout
 
 
@@ -110,14 +110,17 @@ def main() -> int:
     for runtime, there in lists.items():
         if problems := unmet(wanted, there):
             sys.exit(
-                f"make colab: on Colab {runtime}, pip would change packages:\n  " + "\n  ".join(problems)
+                f"make lock ARGS=--colab: on Colab {runtime}, pip would change packages:\n  "
+                + "\n  ".join(problems)
             )
         print(f"Colab {runtime}: all of {', '.join(str(requirement) for requirement in wanted)} hold")
 
     version = python_version(fetch(SYSTEM))
     python = shutil.which(f"python{version}")
     if python is None:
-        sys.exit(f"make colab: Colab runs Python {version}, and no python{version} is on PATH: install it")
+        sys.exit(
+            f"make lock ARGS=--colab: Colab runs Python {version}, and no python{version} is on PATH: install it"
+        )
     install, constraints = requirements(lists["without a GPU"], wanted)
     run(python, "-m", "venv", "--clear", ENVIRONMENT)
     python = ENVIRONMENT / "bin" / "python"
@@ -128,7 +131,9 @@ def main() -> int:
     before = packages(run(*pip, "freeze", "--all"))
     run(*pip, "install", ROOT)
     if differences := changed(before, packages(run(*pip, "freeze", "--all"))):
-        sys.exit("make colab: installing the library changed packages:\n  " + "\n  ".join(differences))
+        sys.exit(
+            "make lock ARGS=--colab: installing the library changed packages:\n  " + "\n  ".join(differences)
+        )
     print("Installing the library changed nothing that was there")
     notebooks = ("--nbval", "--nbval-current-env", "--nbval-sanitize-with", "tests/nbval-sanitize.cfg")
     command = [python, "-m", "pytest", "-p", "no:cacheprovider", *notebooks, "notebooks", "solutions"]

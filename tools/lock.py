@@ -2,6 +2,7 @@
 
 One lock serves Python 3.11 to 3.13 on Linux, macOS and Windows: environment markers stand where they differ.
 What is locked stays as it is where it still fits; `make lock ARGS=--upgrade` takes the newest instead.
+`make lock ARGS=--colab` resolves nothing: it holds the library against what Colab ships (`colab_packages`).
 """
 
 import re
@@ -58,6 +59,8 @@ def resolve(python: Path, groups: list[str], lock: Path, options: list[str]) -> 
 
 
 def main(options: list[str]) -> None:
+    if options == ["--colab"]:
+        sys.exit(subprocess.call([sys.executable, ROOT / "tools" / "colab_packages.py"]))
     with tempfile.TemporaryDirectory() as folder:
         python = install_resolver(Path(folder) / "uv")
         for name, (groups, purpose) in LOCKS.items():

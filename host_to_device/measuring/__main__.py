@@ -1,0 +1,7 @@
+"""`python -m host_to_device.measuring`, which `make measure` calls."""
+
+import sys
+
+from host_to_device.measuring.running import main
+
+sys.exit(main())

@@ -1,0 +1,553 @@
+"""The ledger: what was measured on which machine, when, and with what.
+
+A record is a JSON file, one a machine, in the form of `measurements/schema.json`. The repository's records lie in
+`measurements/`, those of an installed library inside it; a reader's own lie in a private folder. A file that cannot
+be read as a record is passed over with one line that says what to do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+import statistics
+import sys
+import uuid
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from host_to_device.measuring import machines, units
+
+SCHEMA = 1
+PACKAGE = Path(__file__).resolve().parent.parent
+NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+STATISTICS = ("median", "min", "max", "low", "high", "count")
+PLACES = ("GPU", "CPU")
+
+
+class LedgerError(ValueError):
+    """A file is no record: the message says what is wrong with it and what to do."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"host_to_device: {self}"]
+
+
+class LedgerWarning(UserWarning):
+    """A record was passed over."""
+
+
+_warned: dict = {}  # where `warnings` keeps which lines it has shown
+
+
+@dataclass(frozen=True)
+class Record:
+    """What was measured on one machine.
+
+    Attributes
+    ----------
+    data
+        The file's content, in the form of `measurements/schema.json`.
+    path
+        The file.
+    private
+        Whether it is the reader's own.
+    machine_name
+        What the machine is called.
+    """
+
+    data: dict[str, Any]
+    path: Path
+    private: bool = False
+    machine_name: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.machine_name:
+            object.__setattr__(self, "machine_name", self.data["machine"]["name"])
+
+    @property
+    def slug(self) -> str:
+        return self.path.stem
+
+    @property
+    def kind(self) -> str:
+        """What kind of machine it is: "gpu" or "cpu"."""
+        return self.data["machine"]["kind"]
+
+    @property
+    def machine(self) -> dict[str, Any]:
+        return self.data["machine"]
+
+    @property
+    def versions(self) -> dict[str, str | None]:
+        return self.data["versions"]
+
+    @property
+    def limits(self) -> dict[str, dict[str, Any]]:
+        """What the machine can do at best, by name: value, unit, samples, how."""
+        return self.data["limits"]
+
+    @property
+    def experiments(self) -> dict[str, dict[str, Any]]:
+        return self.data["experiments"]
+
+    @property
+    def stamp(self) -> str:
+        """Machine, date of its limits, driver or NumPy, PyTorch, and commit, in a line."""
+        return self._stamp(self.data)
+
+    def stamp_of(self, experiment: str) -> str:
+        """Return the same line with the date and the commit of one experiment."""
+        return self._stamp(self.experiments[experiment])
+
+    def _stamp(self, when: dict[str, Any]) -> str:
+        parts = [self.machine_name, when["date"]]
+        if self.machine["driver"]:
+            parts.append(f"driver {self.machine['driver']}")
+        for library in ("torch", "cupy") if self.kind == "gpu" else ("numpy", "torch"):
+            if self.versions.get(library):
+                number = re.match(r"\d+\.\d+", self.versions[library])
+                parts.append(f"{library} {number[0] if number else self.versions[library]}")
+        if when["commit"]:
+            parts.append(f"commit {when['commit'][:7]}{'' if when['clean'] else ', tree not clean'}")
+        return ", ".join(parts)
+
+    def is_stale(self, experiment: str, root: Path) -> bool:
+        """Return whether the cell that made an experiment has changed since, or is gone, in the checkout at `root`."""
+        about = self.experiments[experiment]
+        cells = dict(_code_cells(Path(root) / about["notebook"]))
+        return about["cell"] not in cells or digest(cells[about["cell"]]) != about["cell_hash"]
+
+    def stale(self, root: Path) -> list[str]:
+        """Return the names of the experiments whose cells have changed since."""
+        return [name for name in self.experiments if self.is_stale(name, root)]
+
+
+class Value(float):
+    """A number from the ledger; `str` writes it with its unit.
+
+    Attributes
+    ----------
+    unit
+        Its unit.
+    record
+        Where it comes from.
+    experiment
+        What was measured.
+    """
+
+    unit: str
+    record: Record
+    experiment: str
+
+    def __str__(self) -> str:
+        if self.unit == "s":
+            return units.seconds(self)
+        if self.unit == "B":
+            return units.amount(self)
+        if self.unit.endswith("/s"):
+            return units.rate(self, self.unit)
+        return f"{units.digits(float(self))} {self.unit}".strip()
+
+
+# --- Where records are -----------------------------------------------------------------------------------------
+
+
+def shipped_folder() -> Path:
+    """Return the repository's `measurements/`, or the copy of it in an installed library."""
+    in_checkout = PACKAGE.parent / "measurements"
+    return in_checkout if (in_checkout / "schema.json").is_file() else PACKAGE / "measurements"
+
+
+def private_folder() -> Path:
+    """Return the folder of the reader's own records: `H2D_MEASUREMENTS`, or one where the system keeps such data."""
+    if named := os.environ.get("H2D_MEASUREMENTS"):
+        return Path(named).expanduser()
+    home = Path.home()
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = home / "Library" / "Application Support"
+    else:
+        base = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
+    return base / "host-to-device" / "measurements"
+
+
+def records(folders: Iterable[Path] | None = None) -> list[Record]:
+    """Return all records, GPUs first; what cannot be read is passed over with one `LedgerWarning` a file.
+
+    Parameters
+    ----------
+    folders
+        Where to look instead of among the shipped records and in the reader's private folder. The book is built from
+        the repository's alone.
+    """
+    if folders is not None:
+        return [record for folder in folders for record in _records_in(Path(folder), private=False)]
+    shipped = _records_in(shipped_folder(), private=False)
+    names = {record.machine_name for record in shipped}
+    own = [] if _same(private_folder(), shipped_folder()) else _records_in(private_folder(), private=True)
+    for record in own:
+        name = record.machine_name
+        shipped.append(Record(record.data, record.path, True, f"{name} (yours)" if name in names else name))
+    return shipped
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
+
+
+def _records_in(folder: Path, private: bool) -> list[Record]:
+    try:
+        paths = sorted(
+            path for path in folder.glob("*.json") if path.name[0] != "." and path.name != "schema.json"
+        )
+    except OSError as problem:
+        _warn(
+            folder,
+            f"{folder} cannot be read ({problem.strerror}): make it readable, or name another in H2D_MEASUREMENTS",
+        )
+        return []
+    found = []
+    for path in paths:
+        try:
+            found.append(Record(read(path), path, private))
+        except LedgerError as problem:
+            _warn(path, str(problem))
+    return sorted(found, key=lambda record: (record.kind != "gpu", record.machine_name))
+
+
+def _warn(path: Path, message: str) -> None:
+    # Line 0 of the record, which has no text: a warning with a line of somebody's code below it would be two lines.
+    warnings.warn_explicit(message, LedgerWarning, path.name, 0, registry=_warned)
+
+
+def record(name: str, among: Sequence[Record] | None = None) -> Record:
+    """Return the record of a machine by its name, or by the name of its file.
+
+    Raises
+    ------
+    LookupError
+        If there is none: the message lists those that are there.
+    """
+    among = records() if among is None else among
+    for each in among:
+        if name.lower() == each.machine_name.lower() or name == each.slug:
+            return each
+    known = ", ".join(each.machine_name for each in among) or "none, and `make measure` makes one"
+    raise LookupError(f"there is no record of {name!r}; there is: {known}")
+
+
+def own_record() -> Record | None:
+    """Return the record of hardware like this machine's: the reader's own, rather than one that came with the library."""
+    cpu, cores, gpus = machines.hardware()
+    alike = [
+        each
+        for each in records()
+        if [gpu["name"] for gpu in each.machine["gpus"]] == gpus
+        and (gpus or (each.machine["cpu"], each.machine["cores"]) == (cpu, cores))
+    ]
+    return next((each for each in alike if each.private), alike[0] if alike else None)
+
+
+def own_name() -> str:
+    """Return what this machine is called, in its own record or as one would be."""
+    own = own_record()
+    return own.machine["name"] if own is not None and own.private else machines.name_of(*machines.hardware())
+
+
+def value(
+    experiment: str,
+    series: str | None = None,
+    x: float | str | None = None,
+    statistic: str = "median",
+    machine: str | None = None,
+    among: Sequence[Record] | None = None,
+) -> Value:
+    """Return a number that was measured, with its unit.
+
+    Parameters
+    ----------
+    experiment
+        The experiment's name.
+    series, x
+        Which of its samples; may be left out where there is one only.
+    statistic
+        "median", "min", "max", "low" or "high" (first and third quartile), or "count" of the samples.
+    machine
+        The machine's name; the first record that has the experiment if nothing is given, GPUs first.
+    among
+        Records to look in, instead of all.
+
+    Raises
+    ------
+    LookupError
+        If there is no such number: the message lists what is there.
+    """
+    among = records() if among is None else among
+    if statistic not in STATISTICS:
+        raise LookupError(f"there is no statistic {statistic!r}; there is: {', '.join(STATISTICS)}")
+    looked = [record(machine, among)] if machine is not None else list(among)
+    holding = next((each for each in looked if experiment in each.experiments), None)
+    if holding is None:
+        known = ", ".join(sorted({name for each in looked for name in each.experiments})) or "none"
+        of = f" of {machine}" if machine is not None else ""
+        raise LookupError(f"no record{of} has an experiment {experiment!r}; recorded: {known}")
+    about = holding.experiments[experiment]
+    samples = _only(about["samples"], "series", series, f"{experiment!r} on {holding.machine_name}")
+    (sample,) = _only(samples, "x", x, f"{experiment!r}, {samples[0]['series']!r} on {holding.machine_name}")
+    found = Value(_statistic(sample["values"], statistic))
+    found.unit = "" if statistic == "count" else about["y"]["unit"]
+    found.record, found.experiment = holding, experiment
+    return found
+
+
+def _only(samples: list[dict], part: str, wanted: Any, where: str) -> list[dict]:
+    """Return the samples of one series, or at one x: of the one that is wanted, or of the only one."""
+    there = list(dict.fromkeys(each[part] for each in samples))
+    if wanted is None and len(there) == 1:
+        return samples
+    if wanted is not None:
+        for each in there:
+            if _equal(each, wanted):
+                return [sample for sample in samples if sample[part] == each]
+    known = ", ".join("(none)" if each in (None, "") else f"{each:.10g}" if isinstance(each, float) else str(each) for each in there)  # fmt: skip
+    problem = f"has several {part}, name one" if wanted is None else f"has no {part} {wanted!r}"
+    raise LookupError(f"experiment {where} {problem}: {known}")
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if isinstance(one, str) or isinstance(other, str) or one is None:
+        return str(one) == str(other)
+    return math.isclose(one, other, rel_tol=1e-9)
+
+
+def _statistic(values: Sequence[float], name: str) -> float:
+    if name in ("low", "high"):
+        low, high = (values[0], values[0]) if len(values) == 1 else statistics.quantiles(values, n=4, method="inclusive")[::2]  # fmt: skip
+        return low if name == "low" else high
+    return {"median": statistics.median, "min": min, "max": max, "count": len}[name](values)
+
+
+# --- Cells of notebooks ------------------------------------------------------------------------------------------
+
+
+def digest(source: str) -> str:
+    """Return what a record knows a cell's source by: SHA-256, hexadecimal."""
+    return hashlib.sha256(source.encode()).hexdigest()
+
+
+def _code_cells(notebook: Path) -> list[tuple[str, str]]:
+    """Return id and source of a notebook's code cells; none where there is no such notebook."""
+    try:
+        cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    return [
+        (cell.get("id", ""), cell["source"] if isinstance(cell["source"], str) else "".join(cell["source"]))
+        for cell in cells
+        if cell["cell_type"] == "code"
+    ]
+
+
+def experiments_in(notebook: Path) -> list[tuple[str, str]]:
+    """Return the experiments that a notebook's source makes: name and id of the cell, in their order."""
+    return [
+        (found[2], cell)
+        for cell, source in _code_cells(notebook)
+        for found in re.finditer(r"\bexperiment\(\s*(['\"])([^'\"\n]*)\1", source)
+    ]
+
+
+def experiments_made(root: Path) -> dict[str, list[tuple[str, str]]]:
+    """Return the experiments of the notebooks of a checkout: name to the notebooks and cells that make it."""
+    made: dict[str, list[tuple[str, str]]] = {}
+    for path in sorted((Path(root) / "notebooks").glob("*.ipynb")):
+        for name, cell in experiments_in(path):
+            made.setdefault(name, []).append((f"notebooks/{path.name}", cell))
+    return made
+
+
+# --- Files -------------------------------------------------------------------------------------------------------
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Return the content of a record's file.
+
+    Raises
+    ------
+    LedgerError
+        If it cannot be read, is no record, or is one of a later form: in one line that says what to do.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as problem:
+        raise LedgerError(
+            f"{path.name} cannot be read ({problem.strerror}): make it readable or remove it"
+        ) from None
+    except UnicodeDecodeError:
+        raise LedgerError(f"{path.name} is no text: fetch it from git again, or remove it") from None
+    try:
+        data = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as problem:
+        raise LedgerError(
+            f"{path.name} is broken or half-written ({str(problem).splitlines()[0]}): fetch it from git again, or remove it "
+            "and measure anew"
+        ) from None
+    if isinstance(data, dict) and isinstance(data.get("schema"), int) and data["schema"] > SCHEMA:
+        raise LedgerError(
+            f"{path.name} is of a later form ({data['schema']}, known is {SCHEMA}): update Host to Device to read it"
+        )
+    if problem := what_is_wrong(data):
+        raise LedgerError(
+            f"{path.name} is no record ({problem}): fetch it from git again, or remove it and measure anew"
+        )
+    return data
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no number")
+
+
+def text_of(data: dict[str, Any]) -> str:
+    """Return a record as the text of its file: numbers to six digits, each list of them in a line.
+
+    Raises
+    ------
+    LedgerError
+        If it is no record.
+    """
+    if problem := what_is_wrong(data):
+        raise LedgerError(f"this is no record and is not written: {problem}")
+    text = json.dumps(_rounded(data), indent=1, ensure_ascii=False, allow_nan=False)
+    return re.sub(r"\[([-+\d.eE,\s]+)\]", lambda found: f"[{' '.join(found[1].split())}]", text) + "\n"
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _rounded(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_rounded(each) for each in value]
+    if isinstance(value, float):
+        value = float(f"{value:.6g}")
+        return int(value) if value.is_integer() else value
+    return value
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that there is, at every moment, the old one or the new one: whole, and on the disk.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; the old file is there as before.
+    """
+    new = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.new")
+    try:
+        with new.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(new, path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+    if os.name == "posix":  # the folder's entry, too
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+# --- The form of a record, as far as reading relies on it; measurements/schema.json has all of it ------------------
+
+
+def what_is_wrong(data: Any) -> str | None:
+    """Return why this is no record, in some words, or None if it is one."""
+    try:
+        _check(data)
+    except _Wrong as problem:
+        return str(problem)
+    return None
+
+
+class _Wrong(Exception):
+    pass
+
+
+def _need(true: bool, problem: str) -> None:
+    if not true:
+        raise _Wrong(problem)
+
+
+def _check(data: Any) -> None:
+    _need(isinstance(data, dict), "it holds no record")
+    for part, kind in (
+        ("machine", dict),
+        ("versions", dict),
+        ("date", str),
+        ("limits", dict),
+        ("experiments", dict),
+    ):
+        _need(isinstance(data.get(part), kind), f"it has no {part!r}")
+    _need(data.get("schema") == SCHEMA, f"its 'schema' is {data.get('schema')!r}")
+    machine = data["machine"]
+    for part, kind in (("name", str), ("cpu", str), ("cores", int), ("os", str), ("gpus", list)):
+        _need(isinstance(machine.get(part), kind), f"its machine has no {part!r}")
+    _need(machine.get("kind") in ("cpu", "gpu"), "its machine's 'kind' is neither cpu nor gpu")
+    _need(bool(machine["gpus"]) == (machine["kind"] == "gpu"), "its machine's 'kind' does not fit its GPUs")
+    _need("driver" in machine and {"commit", "clean"} <= set(data), "a part is missing")
+    for name, limit in data["limits"].items():
+        where = f"limit {name!r}"
+        _need(isinstance(limit, dict) and isinstance(limit.get("unit"), str), f"{where} has no unit")
+        _need(isinstance(limit.get("how"), str), f"{where} does not say how it was measured")
+        _need(_is_number(limit.get("value")), f"{where} has no value")
+        _check_values(limit.get("samples"), where)
+    for name, about in data["experiments"].items():
+        _check_experiment(name, about, machine["kind"])
+
+
+def _check_experiment(name: str, about: Any, kind: str) -> None:
+    where = f"experiment {name!r}"
+    _need(NAME.fullmatch(name) is not None, f"{where} is not named in-words-like-this")
+    _need(isinstance(about, dict), f"{where} is empty")
+    for part in ("title", "notebook", "cell", "cell_hash", "date"):
+        _need(isinstance(about.get(part), str), f"{where} has no {part!r}")
+    _need({"x", "commit", "clean"} <= set(about), f"{where}: a part is missing")
+    for part in ("y",) if about["x"] is None else ("x", "y"):
+        axis = about.get(part)
+        _need(isinstance(axis, dict) and {"label", "unit"} <= set(axis), f"{where} has no unit for {part}")
+    samples = about.get("samples")
+    _need(isinstance(samples, list) and bool(samples), f"{where} has no samples")
+    for place in (
+        about.get("where"),
+        *(each["where"] for each in samples if isinstance(each, dict) and "where" in each),
+    ):
+        _need(place in PLACES, f"{where} was measured on {place!r}, which is neither a GPU nor a CPU")
+        _need(place == "CPU" or kind == "gpu", f"{where} was measured on a GPU, and the machine has none")
+    for sample in samples:
+        _need(
+            isinstance(sample, dict) and isinstance(sample.get("series"), str),
+            f"{where}: samples without series",
+        )
+        _need("x" in sample and (sample["x"] is None or isinstance(sample["x"], str) or _is_number(sample["x"], False)), f"{where}: samples without x")  # fmt: skip
+        _check_values(sample.get("values"), where)
+
+
+def _check_values(values: Any, where: str) -> None:
+    _need(isinstance(values, list) and bool(values), f"{where} has no samples")
+    _need(all(map(_is_number, values)), f"{where} has a sample that is no number from 0")
+
+
+def _is_number(value: Any, not_negative: bool = True) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return False
+    return value >= 0 or not not_negative
