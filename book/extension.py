@@ -2,10 +2,10 @@
 
 from sphinx.application import Sphinx
 
-from book import assets, cells, check_reports, differences, drawings, lessons, measured, pages
+from book import assets, cells, check_reports, differences, drawings, exercises, lessons, measured, pages
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    for part in (assets, cells, check_reports, differences, drawings, lessons, measured, pages):
+    for part in (assets, cells, check_reports, differences, drawings, exercises, lessons, measured, pages):
         part.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -9,7 +9,23 @@ from host_to_device.counting import count
 from host_to_device.devices import device
 from host_to_device.exploring import explore_grid
 from host_to_device.machine import SetUpError, size, start, stop
+from host_to_device.measuring.experiments import experiment
+from host_to_device.measuring.predicting import predict
+from host_to_device.measuring.timing import time
 from host_to_device.standins.numba_cuda.launching import stand_in
 
-__all__ = ["SetUpError", "check", "count", "device", "explore_grid", "size", "stand_in", "start", "stop"]
+__all__ = [
+    "SetUpError",
+    "check",
+    "count",
+    "device",
+    "experiment",
+    "explore_grid",
+    "predict",
+    "size",
+    "stand_in",
+    "start",
+    "stop",
+    "time",
+]
 __version__ = "0.1.0"
