@@ -7,6 +7,7 @@ import threading
 from html.parser import HTMLParser
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 from host_to_device import counting
@@ -448,3 +449,20 @@ def test_the_benchmark_says_what_counting_adds(monkeypatch, capsys):
         r"^CuPy: array code +[\d.]+ .?s ± *\d+% +[\d.]+ .?s ± *\d+% +[+-][\d.]+%$", out, re.MULTILINE
     )
     assert bench_counting.NO_DEVICE in out and "silence" in out
+
+
+def test_a_check_is_not_counted():
+    from host_to_device import check
+    from host_to_device.standins import numba_cuda as cuda
+
+    @cuda.jit
+    def add_one(x):
+        i = cuda.grid(1)
+        if i < x.size:
+            x[i] += 1
+
+    with counting.count() as c:
+        assert check(add_one)[1, 32](np.zeros(5))
+        assert c.as_dict() == NOTHING
+        events.allocated(1)
+    assert c.allocations == 1, "it listens again afterwards"

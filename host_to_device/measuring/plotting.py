@@ -16,6 +16,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from host_to_device.measuring import units
 from host_to_device.measuring.figures import ExperimentFigure, Point, Run, carries_unit, shown, shown_at
 
 if TYPE_CHECKING:
@@ -225,6 +226,8 @@ def _set_axis(axes: Axes, which: str, axis: Scale, unit: str) -> None:
     getattr(axes, f"set_{which}scale")("log" if axis.log else "linear")
     getattr(axes, f"set_{which}lim")(axis.low, axis.high)
     written = [shown_at(tick, unit if carries_unit(unit) else "") for tick in axis.ticks]
+    if not carries_unit(unit) and max(axis.ticks, default=0) >= 1e6:
+        written = [units.short(tick) for tick in axis.ticks]  # with all their digits they would touch
     getattr(axes, f"set_{which}ticks")(axis.ticks, written)
     axes.minorticks_off()
 

@@ -46,6 +46,12 @@ def rate(value: float, unit: str) -> str:
     return f"{digits(value / size)} {prefix}{unit}"
 
 
+def short(number: float) -> str:
+    """Return a number as an axis has room for it: `short(10_000_000)` is "10M"."""
+    size, prefix = next((each for each in PREFIXES if abs(number) >= each[0]), PREFIXES[-1])
+    return f"{number / size:g}{prefix}"
+
+
 def amount(nbytes: float) -> str:
     """Return an amount of memory: `amount(2**20)` is "1.00 MiB"."""
     size, unit = next((each for each in BYTES if nbytes >= each[0] * ROUNDS_UP), (1, ""))
