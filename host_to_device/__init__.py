@@ -6,8 +6,11 @@
 
 from host_to_device.checking import check
 from host_to_device.counting import count
+from host_to_device.counting.timelines import timeline
 from host_to_device.devices import device
+from host_to_device.exercises import answer, progress
 from host_to_device.exploring import explore_grid
+from host_to_device.exploring_costs import explore_cost
 from host_to_device.machine import SetUpError, size, start, stop
 from host_to_device.measuring.experiments import experiment
 from host_to_device.measuring.predicting import predict
@@ -16,16 +19,20 @@ from host_to_device.standins.numba_cuda.launching import stand_in
 
 __all__ = [
     "SetUpError",
+    "answer",
     "check",
     "count",
     "device",
     "experiment",
+    "explore_cost",
     "explore_grid",
     "predict",
+    "progress",
     "size",
     "stand_in",
     "start",
     "stop",
     "time",
+    "timeline",
 ]
 __version__ = "0.1.0"

@@ -26,6 +26,7 @@ def store(path: Path) -> None:
 
 def main(arguments: list[str]) -> int:
     os.environ["H2D_MACHINE"] = "stand-in"
+    os.environ["H2D_PROGRESS"] = "off"
     os.environ["H2D_MEASUREMENTS"] = os.devnull  # figures are stored without the records of whoever runs this
     os.environ["PYTHONPATH"] = str(ROOT)
     paths = [Path(name).resolve() for name in arguments]

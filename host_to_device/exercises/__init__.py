@@ -1,5 +1,52 @@
-"""Exercises: student notebooks made from the solutions, which are their one source."""
+"""Exercises: student notebooks made from the solutions, which are their one source, and answers that are checked.
 
-from host_to_device.exercises.building import build, student_version
+`definition` says what an exercise is made of; it is what to read first.
+"""
 
-__all__ = ["build", "student_version"]
+from typing import Any
+
+from host_to_device.exercises import inputs
+from host_to_device.exercises.answering import AnswerError, Verdict, answer, collect, judge
+from host_to_device.exercises.comparing import (
+    judge_array,
+    judge_counts,
+    judge_function,
+    judge_kernel,
+    judge_ratio,
+)
+from host_to_device.exercises.definition import Exercise, Wrong
+from host_to_device.exercises.keeping import progress
+from host_to_device.exercises.running import InOut, Out, run_function, run_kernel, run_ratio
+
+__all__ = [
+    "AnswerError",
+    "Exercise",
+    "InOut",
+    "Out",
+    "Verdict",
+    "Wrong",
+    "answer",
+    "build",
+    "collect",
+    "inputs",
+    "judge",
+    "judge_array",
+    "judge_counts",
+    "judge_function",
+    "judge_kernel",
+    "judge_ratio",
+    "progress",
+    "run_function",
+    "run_kernel",
+    "run_ratio",
+    "student_version",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Making notebooks needs nbformat, which a learner's machine may not have.
+    if name in ("build", "student_version"):
+        from host_to_device.exercises import building
+
+        return getattr(building, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,17 +1,17 @@
-"""`python -m host_to_device.exercises solutions exercises`: write the student notebooks."""
+"""`python -m host_to_device.exercises solutions exercises`: write the student notebooks and the shipped checks."""
 
 import sys
 from pathlib import Path
 
-from host_to_device.exercises.building import MarkerError, build
+from host_to_device.exercises.building import SETS, MarkerError, build
 
 
 def main(arguments: list[str]) -> int:
-    if len(arguments) != 2:
-        print("usage: python -m host_to_device.exercises SOLUTIONS EXERCISES", file=sys.stderr)
+    if len(arguments) not in (2, 3):
+        print("usage: python -m host_to_device.exercises SOLUTIONS EXERCISES [CHECKS]", file=sys.stderr)
         return 2
     try:
-        written = build(Path(arguments[0]), Path(arguments[1]))
+        written = build(*map(Path, arguments), *([SETS] if len(arguments) == 2 else []))
     except (MarkerError, FileNotFoundError) as problem:
         print(problem, file=sys.stderr)
         return 1

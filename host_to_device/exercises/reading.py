@@ -1,0 +1,322 @@
+"""Read the exercises out of a solution notebook, and say what is not as `definition` asks for it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from nbformat import NotebookNode
+
+from host_to_device.exercises.definition import Need
+
+BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
+# Tags of cells that a student does not get.
+CHECK, WRONG, SOLUTION_ONLY = "check", "wrong", "solution-only"
+HEADING = re.compile(r"## (\d\d\.\d+) (.+?) \((\d+) minutes?\)\s*(?:\n|$)")
+WRONG_ANSWER = re.compile(
+    r"\*\*(?P<title>[^\n]+?)\*\*[^\n]*\n(?P<words>.*?)```python\n(?P<code>.*?)\n```\n(?P<after>.*)", re.S
+)
+LITERALS = ("number", "points", "minutes", "needs", "hints", "raised", "seconds")
+
+
+class MarkerError(ValueError):
+    """A solution notebook is not marked as the build needs it; the message says where."""
+
+
+@dataclass(frozen=True)
+class WrongAnswer:
+    """A misconception: its title, the whole wrong code, what the check says to it, and the id of its cell."""
+
+    title: str
+    code: str
+    says: str
+    cell: str
+
+
+@dataclass
+class Part:
+    """One exercise of a set: its cells, and what its check cell says about it.
+
+    `cells` are all of them, in order; the others are those of one kind.
+    """
+
+    number: str
+    title: str
+    minutes: int
+    task: NotebookNode
+    cells: list[NotebookNode] = field(default_factory=list)
+    solutions: list[NotebookNode] = field(default_factory=list)
+    check: NotebookNode | None = None
+    answer: NotebookNode | None = None
+    wrong: list[WrongAnswer] = field(default_factory=list)
+    literals: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def points(self) -> float:
+        """What it is worth."""
+        return self.literals["points"]
+
+    def replaced(self, code: str) -> dict[str, str]:
+        """Return what to put into the solution cells, by their ids, so that the exercise is answered by `code`.
+
+        The first cell that defines a name which `code` defines gets all of it, the others of those nothing.
+
+        Raises
+        ------
+        MarkerError
+            If `code` defines nothing that a solution cell defines.
+        """
+        theirs = defined(code)
+        ids = [cell.id for cell in self.solutions if defined(cell.source) & theirs]
+        if not ids:
+            raise MarkerError(f"{self.number}: the code defines nothing that a solution defines")
+        return {ids[0]: code, **dict.fromkeys(ids[1:], "")}
+
+
+def tags(cell: Mapping[str, Any]) -> list[str]:
+    return cell["metadata"].get("tags", [])
+
+
+def nbgrader(cell: Mapping[str, Any]) -> Mapping[str, Any]:
+    return cell["metadata"].get("nbgrader", {})
+
+
+def defined(source: str) -> set[str]:
+    """Return the names that code binds at its top level."""
+    names: set[str] = set()
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif not isinstance(node, ast.Import | ast.ImportFrom):
+            names |= {
+                each.id
+                for each in ast.walk(node)
+                if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+            }
+    return names
+
+
+def read_set(notebook: NotebookNode, source_name: str) -> list[Part]:
+    """Return the exercises of a solution notebook.
+
+    Parameters
+    ----------
+    notebook
+        The solution notebook.
+    source_name
+        Its path in the repository, "solutions/02-host-and-device.ipynb": its number is the set's.
+
+    Raises
+    ------
+    MarkerError
+        At the first thing that is not as it has to be.
+    """
+    parts: list[Part] = []
+    part: Part | None = None
+    for cell in notebook.cells:
+        where = f"{source_name}, cell {cell.id}"
+        heading = HEADING.match(cell.source) if cell.cell_type == "markdown" and not tags(cell) else None
+        if heading:
+            part = Part(heading[1], heading[2].strip(), int(heading[3]), cell)
+            parts.append(part)
+        elif cell.cell_type == "markdown" and not tags(cell) and cell.source.startswith("## "):
+            if re.match(r"## \d+\.\d+", cell.source):
+                raise MarkerError(f'{where}: write the title of a task like "## 02.1 The title (5 minutes)"')
+            part = None
+        if part is None:
+            _refuse_outside(cell, where)
+            continue
+        part.cells.append(cell)
+        _take(part, cell, where)
+    if not parts:
+        raise MarkerError(
+            f"{source_name}: no cell begins with the title of a task, so there is nothing to exercise"
+        )
+    _check_numbers(parts, source_name)
+    grade_ids: set[str] = set()
+    for cell in notebook.cells:
+        grade_id = nbgrader(cell).get("grade_id")
+        if grade_id in grade_ids:
+            raise MarkerError(f"{source_name}, cell {cell.id}: the grade_id {grade_id!r} is there twice")
+        grade_ids |= {grade_id} - {None}
+    for part in parts:
+        _check_part(part, f"{source_name}, {part.number}")
+    return parts
+
+
+def _refuse_outside(cell: NotebookNode, where: str) -> None:
+    kinds = [tag for tag in tags(cell) if tag in (CHECK, WRONG)]
+    if kinds or nbgrader(cell):
+        raise MarkerError(f"{where}: it belongs to no exercise; a task's title has to come before it")
+
+
+def _take(part: Part, cell: NotebookNode, where: str) -> None:
+    marks, graded = tags(cell), nbgrader(cell)
+    if CHECK in marks:
+        if cell.cell_type != "code":
+            raise MarkerError(f"{where}: a check is a code cell")
+        if part.check is not None:
+            raise MarkerError(f"{where}: exercise {part.number} has a check already")
+        if part.answer is not None:
+            raise MarkerError(f"{where}: the check of {part.number} has to come before its answer")
+        part.check = cell
+        part.literals = read_check(cell.source, where)
+    elif WRONG in marks:
+        part.wrong.append(read_wrong(cell, where))
+    elif graded.get("grade") and not graded.get("solution"):
+        if part.answer is not None:
+            raise MarkerError(f"{where}: exercise {part.number} has an answer already")
+        part.answer = cell
+    elif graded.get("solution") and cell.cell_type == "code":
+        if part.answer is not None:
+            raise MarkerError(f"{where}: the solution of {part.number} has to come before its answer")
+        if BEGIN not in cell.source:
+            raise MarkerError(f"{where}: nbgrader knows it as a solution, and it holds no {BEGIN}")
+        part.solutions.append(cell)
+    elif cell.cell_type == "code" and BEGIN in cell.source:
+        raise MarkerError(f"{where}: it holds {BEGIN}, and its metadata do not say nbgrader.solution: true")
+
+
+def _check_numbers(parts: list[Part], source_name: str) -> None:
+    number = re.search(r"(?:^|/)(\d\d)-[^/]*$", source_name)
+    if number is None:
+        raise MarkerError(f"{source_name}: a set is called NN-name.ipynb")
+    seen: set[str] = set()
+    for position, part in enumerate(parts, 1):
+        if part.number in seen:
+            raise MarkerError(f"{source_name}: there are two exercises {part.number}")
+        seen.add(part.number)
+        if part.number != f"{number[1]}.{position}":
+            raise MarkerError(
+                f"{source_name}: exercise {part.number} stands where {number[1]}.{position} is due"
+            )
+
+
+def _check_part(part: Part, where: str) -> None:
+    if not part.solutions:
+        raise MarkerError(f"{where}: no cell holds {BEGIN}, so there is nothing to exercise")
+    if part.check is None:
+        raise MarkerError(f"{where}: no cell is tagged {CHECK!r}")
+    if part.answer is None:
+        raise MarkerError(f"{where}: no cell has nbgrader.grade: true and asks for the answer")
+    if part.answer.source != f'h2d.answer("{part.number}")':
+        raise MarkerError(f'{where}: the answer cell holds h2d.answer("{part.number}") and nothing else')
+    told = part.literals
+    for name, there in (("number", part.number), ("minutes", part.minutes)):
+        if told[name] != there:
+            raise MarkerError(
+                f"{where}: {name} is {told[name]!r} in the check and {there!r} in the task's title"
+            )
+    points = nbgrader(part.answer).get("points")
+    if told["points"] != points:
+        raise MarkerError(
+            f"{where}: points are {told['points']!r} in the check and {points!r} in nbgrader's metadata"
+        )
+    if told["title"] != part.title:
+        raise MarkerError(
+            f"{where}: the check's docstring says {told['title']!r}, and the task's title is {part.title!r}"
+        )
+    given = set().union(*(defined(cell.source) for cell in part.cells if _is_plain_code(cell)))
+    for need in told["needs"]:
+        if Need.read(need).name not in given:
+            raise MarkerError(
+                f"{where}: {Need.read(need).name} is needed, and no cell of the exercise defines it"
+            )
+
+
+def _is_plain_code(cell: NotebookNode) -> bool:
+    return cell.cell_type == "code" and CHECK not in tags(cell) and not nbgrader(cell).get("grade")
+
+
+def check_class(source: str, where: str) -> tuple[ast.ClassDef, list[ast.stmt]]:
+    """Return the class of a check cell, and its imports.
+
+    Raises
+    ------
+    MarkerError
+        If it does not parse, or holds anything else.
+    """
+    try:
+        tree = ast.parse(source)
+    except SyntaxError as problem:
+        raise MarkerError(
+            f"{where}: the check does not parse (line {problem.lineno}: {problem.msg})"
+        ) from None
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    if len(classes) != 1:
+        raise MarkerError(f"{where}: a check defines one class, and this one {len(classes) or 'none'}")
+    if len(classes) + len(imports) != len(tree.body):
+        raise MarkerError(
+            f"{where}: a check holds imports and its class; what else it needs, the class may hold"
+        )
+    if [ast.unparse(base) for base in classes[0].bases] != ["Exercise"] or classes[0].decorator_list:
+        raise MarkerError(f"{where}: write class {classes[0].name}(Exercise)")
+    return classes[0], imports
+
+
+def read_check(source: str, where: str) -> dict[str, Any]:
+    """Return what a check cell says about its exercise, without running it; "title" is its docstring's first line.
+
+    Raises
+    ------
+    MarkerError
+        If something is missing, or is no literal.
+    """
+    cls, _ = check_class(source, where)
+    told: dict[str, Any] = {"title": (ast.get_docstring(cls) or "").split("\n")[0].rstrip(".")}
+    for node in cls.body:
+        if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+            continue
+        target = node.targets[0]
+        names = target.elts if isinstance(target, ast.Tuple) else [target]
+        names = [each.id for each in names if isinstance(each, ast.Name)]
+        if not set(names) & set(LITERALS):
+            continue
+        try:
+            value = ast.literal_eval(node.value)
+        except ValueError:
+            raise MarkerError(f"{where}: write {', '.join(names)} as literals") from None
+        told.update(zip(names, value, strict=True) if isinstance(target, ast.Tuple) else [(names[0], value)])
+    for name in ("title", "number", "points", "minutes", "needs", "hints"):
+        if not told.get(name):
+            raise MarkerError(f"{where}: the class has no {'docstring' if name == 'title' else name}")
+    for name in ("needs", "hints"):
+        if not isinstance(told[name], tuple) or not all(isinstance(e, str) and e.strip() for e in told[name]):
+            raise MarkerError(f"{where}: {name} is a tuple of texts")
+    if len(told["hints"]) != 3 or len(set(told["hints"])) != 3:
+        raise MarkerError(f"{where}: three hints are asked for, of rising strength")
+    for need in told["needs"]:
+        try:
+            Need.read(need)
+        except ValueError as problem:
+            raise MarkerError(f"{where}: {problem}") from None
+    methods = {node.name for node in cls.body if isinstance(node, ast.FunctionDef)}
+    for name in ("cases", "run", "judge"):
+        if name not in methods:
+            raise MarkerError(f"{where}: the class has no method {name}")
+    return told
+
+
+def read_wrong(cell: NotebookNode, where: str) -> WrongAnswer:
+    """Return the misconception that a cell tagged `wrong` describes.
+
+    Raises
+    ------
+    MarkerError
+        If its title, its code or the quotation of the hint is not there, or the code does not parse.
+    """
+    found = WRONG_ANSWER.match(cell.source) if cell.cell_type == "markdown" else None
+    if found is None:
+        raise MarkerError(f"{where}: a wrong answer is a title in bold, then ```python with the code")
+    quoted = [line.removeprefix(">").strip() for line in found["after"].split("\n") if line.startswith(">")]
+    if not any(quoted):
+        raise MarkerError(f"{where}: quote below the code, after >, the hint that the check gives")
+    try:
+        ast.parse(found["code"])
+    except SyntaxError as problem:
+        raise MarkerError(f"{where}: the wrong code does not parse (line {problem.lineno})") from None
+    return WrongAnswer(found["title"].strip(" ."), found["code"], " ".join(quoted).strip(), cell.id)

@@ -1,0 +1,399 @@
+"""A shelter for running a learner's code: it ends in time, its output is kept, and what it changes is put back.
+
+What it cannot do, because the code runs in this process: end a call into compiled code that never comes back to Python
+(a loop in `njit` code of the host, a GPU that hangs), bound memory, survive a crash, stop a process that ends itself
+by a name it had bound before (`from os import _exit`), end a thread that the code leaves behind, or find what was
+replaced before `host_to_device` was imported. A time limit on other systems than POSIX, or in another thread than the
+main one, does not interrupt sleeping. Grading, where it counts, happens in another process.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import ctypes
+import gc
+import io
+import os
+import random
+import signal
+import sys
+import threading
+import time
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+ARGUMENTS = "Take what the function needs as its arguments."
+KEPT = 2_000  # characters of what is printed
+RECURSION = 3_000  # as IPython has it
+STEP = 0.05  # seconds between two attempts to stop code that swallows the first
+GRACE = 1.0  # seconds for a signal to arrive, before the other way is tried
+
+# Bound here, before a notebook can replace them.
+_monotonic, _itimer, _set_signal = time.monotonic, getattr(signal, "setitimer", None), signal.signal
+
+
+_LIBRARY = os.path.dirname(
+    os.__file__
+)  # Python's own modules: an exception in the middle of one may break it
+
+
+class TimeUp(BaseException):  # not an Exception: `except Exception` in the learner's code must not catch it
+    """The time of a run is up."""
+
+
+class Refused(BaseException):
+    """The code asked for something that cannot be done while an answer is checked; the text says what.
+
+    `hint` says what to do instead.
+    """
+
+    def __init__(self, text: str, hint: str = "") -> None:
+        super().__init__(text)
+        self.hint = hint
+
+
+# -- what a notebook may have replaced
+
+
+_MISSING = object()
+_MODULES = ("builtins", "json", "math", "os", "random", "signal", "threading", "time")
+_MODULES += ("numpy", "numpy.linalg", "numpy.random", "numpy.testing")
+# Jupyter replaces these itself.
+_OTHERS = {
+    "input",
+    "display",
+    "get_ipython",
+    "exit",
+    "quit",
+    "breakpoint",
+    "__import__",
+    "_exit",
+    "abort",
+}
+_originals: dict[tuple[Any, str], Any] = {}
+_known: set[str] = set()
+
+
+def remember() -> None:
+    """Take down the functions and classes of the modules that an answer relies on, once for each module."""
+    for name, module in list(sys.modules.items()):
+        ours = name.split(".")[0] == "host_to_device"
+        if name in _known or not (ours or name in _MODULES) or not isinstance(module, types.ModuleType):
+            continue
+        _known.add(name)
+        for attribute, value in list(vars(module).items()):
+            if not callable(value) or attribute in _OTHERS:
+                continue
+            _originals[module, attribute] = value
+            if ours and isinstance(value, type) and value.__module__ == name:
+                for member, function in list(vars(value).items()):
+                    if isinstance(function, types.FunctionType | property | classmethod | staticmethod):
+                        _originals[value, member] = function
+
+
+def replaced() -> dict[tuple[Any, str], Any]:
+    """Return what stands now in the places where something else was when it was taken down."""
+    return {
+        (owner, name): vars(owner).get(name, _MISSING)
+        for (owner, name), original in _originals.items()
+        if vars(owner).get(name, _MISSING) is not original
+    }
+
+
+def _put(owner: Any, name: str, value: Any) -> None:
+    with contextlib.suppress(Exception):
+        if value is _MISSING:
+            delattr(owner, name)
+        else:
+            setattr(owner, name, value)
+
+
+def _put_back() -> None:
+    for owner, name in replaced():
+        _put(owner, name, _originals[owner, name])
+
+
+# -- what is printed
+
+
+class Captured(io.TextIOBase):
+    """Takes what is printed: keeps the beginning, counts the lines."""
+
+    encoding, errors = "utf-8", "replace"
+
+    def __init__(self) -> None:
+        self.kept, self.lines, self.characters = "", 0, 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        if len(self.kept) < KEPT:
+            self.kept += str(text[: KEPT - len(self.kept)])
+        self.lines += text.count("\n")
+        self.characters += len(text)
+        return len(text)
+
+    @property
+    def buffer(self) -> Any:
+        """Something that takes bytes, as `sys.stdout.buffer` does."""
+        return types.SimpleNamespace(
+            write=lambda data: self.write(bytes(data).decode("utf-8", "replace")), flush=lambda: None
+        )
+
+    def told(self, most: int = 8) -> list[str]:
+        """Return what was printed, a line each, cut to the first few; nothing if nothing was."""
+        shown = [line[:120] for line in self.kept.splitlines() if line.strip()][:most]
+        if not shown:
+            return []
+        count = max(self.lines, 1)
+        first = f"Your code printed {count:,} line{'s' * (count != 1)}"
+        first += ":" if count <= len(shown) and self.characters <= KEPT else "; it begins:"
+        return [first, *(f"    {line}" for line in shown)]
+
+
+class _NoInput(io.TextIOBase):
+    def readable(self) -> bool:
+        return True
+
+    def readline(self, *_: Any) -> str:
+        raise Refused(
+            "your code reads from the keyboard, and nobody types while an answer is checked", ARGUMENTS
+        )
+
+    read = readline
+
+
+def _refuse(text: str, hint: str) -> Callable[..., None]:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise Refused(text, hint)
+
+    return refuse
+
+
+def _exit(*arguments: Any, **_: Any) -> None:
+    raise SystemExit(*arguments[:1])
+
+
+# -- the shelter
+
+
+class Shelter:
+    """`with Shelter(namespace) as shelter:` around everything that runs a learner's code.
+
+    Attributes
+    ----------
+    output
+        What was printed within, a `Captured`.
+    remarks
+        What was noticed, a sentence each; complete when the block has ended.
+    """
+
+    def __init__(self, namespace: dict[str, Any]) -> None:
+        self.namespace, self.output, self.remarks = namespace, Captured(), []
+
+    def __enter__(self) -> Shelter:
+        remember()
+        self.theirs = replaced()
+        _put_back()  # before anything else: the next lines rely on them, too
+        self.names = dict(self.namespace)
+        self.threads = set(threading.enumerate())
+        self.undo = contextlib.ExitStack()
+        names = sorted({f"{getattr(owner, '__name__', owner)}.{name}" for owner, name in self.theirs})
+        if names:
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            self.remarks.append(
+                f"Something has replaced {', '.join(names[:3])}{more} here; the check used the originals."
+            )
+        self._remember_state()
+        self.renew()
+        return self
+
+    def _remember_state(self) -> None:
+        put_back = self.undo.callback
+        for owner, name in ((sys, "stdout"), (sys, "stderr"), (sys, "stdin"), (sys, "displayhook")):
+            put_back(setattr, owner, name, getattr(owner, name))
+        for owner, name in ((builtins, "input"), (os, "_exit"), (os, "abort")):
+            put_back(setattr, owner, name, getattr(owner, name))
+        put_back(_set_list, sys.path, list(sys.path))
+        self.environment, self.folder = dict(os.environ), None
+        with contextlib.suppress(OSError):  # it may have been removed
+            self.folder = os.getcwd()
+        put_back(random.setstate, random.getstate())
+        put_back(np.random.set_state, np.random.get_state())
+        put_back(lambda options: np.set_printoptions(**options), np.get_printoptions())
+        put_back(lambda modes: np.seterr(**modes), np.geterr())
+        put_back(sys.setrecursionlimit, sys.getrecursionlimit())
+        put_back(sys.settrace, sys.gettrace())
+        put_back(sys.setprofile, sys.getprofile())
+        put_back(gc.enable if gc.isenabled() else gc.disable)
+        self.undo.enter_context(warnings.catch_warnings())
+        with contextlib.suppress(Exception):  # what is shown by IPython's display() comes by another way
+            shell = sys.modules["IPython"].get_ipython()
+            if shell is not None:
+                from IPython.core.displaypub import CapturingDisplayPublisher
+
+                put_back(setattr, shell, "display_pub", shell.display_pub)
+                shell.display_pub = CapturingDisplayPublisher()
+
+    def renew(self) -> None:
+        """Make everything as it is without the notebook: between two runs, and before judging."""
+        _put_back()
+        self.put_names_back()
+        sys.stdout = sys.stderr = self.output
+        sys.stdin = _NoInput()
+        builtins.input = _refuse(
+            "your code calls input(), and nobody types while an answer is checked", ARGUMENTS
+        )
+        os._exit = os.abort = _refuse("your code ends the process", "Use return to leave a function.")
+        with contextlib.suppress(OSError):
+            if self.folder is not None:
+                os.chdir(self.folder)
+        _set_mapping(os.environ, self.environment)
+        for name in ("exit", "quit"):  # IPython's own end the kernel
+            if name in self.namespace and type(self.namespace[name]).__module__.startswith("IPython"):
+                self.namespace[name] = _exit
+        warnings.simplefilter("ignore")
+        np.seterr(divide="warn", over="warn", under="ignore", invalid="warn")
+        np.set_printoptions(precision=8, suppress=False, threshold=1000, edgeitems=3)
+        sys.setrecursionlimit(RECURSION)
+
+    def __exit__(self, *_: object) -> None:
+        running = [each for each in threading.enumerate() if each not in self.threads]
+        for each in running:
+            with contextlib.suppress(RuntimeError):
+                each.join(0.1)
+        alive = sum(each.is_alive() for each in running)
+        if alive:
+            self.remarks.append(
+                "A thread that your code has started is still running."
+                if alive == 1
+                else f"{alive} threads that your code has started are still running."
+            )
+        self.renew()
+        self.undo.close()
+        for (owner, name), value in self.theirs.items():
+            _put(owner, name, value)
+        self.put_names_back()
+
+    def put_names_back(self) -> None:
+        for name in [name for name in self.namespace if name not in self.names]:
+            del self.namespace[name]
+        self.namespace.update(self.names)
+
+
+def _set_list(target: list, values: list) -> None:
+    target[:] = values
+
+
+def _set_mapping(target: Any, values: dict) -> None:
+    for name in [name for name in target if name not in values]:
+        del target[name]
+    for name, value in values.items():
+        if target.get(name) != value:
+            target[name] = value
+
+
+# -- time
+
+_ends: list[float] = []  # of the time limits that hold now, the innermost last
+
+
+def seconds_left(otherwise: float = 20.0) -> float:
+    """Return the seconds that the code has left which runs now; without a time limit, `otherwise`."""
+    return max(0.1, _ends[-1] - _monotonic()) if _ends else otherwise
+
+
+class time_limit:
+    """`with time_limit(seconds):` raises `TimeUp` in the code within when the time is up, again and again if need be.
+
+    It is a signal where there are signals, which also ends sleeping; otherwise, and where the code has turned the
+    signal off, an exception thrown into the thread. Code that catches everything is followed line by line, until the
+    exception meets it in a line that catches nothing.
+
+    Parameters
+    ----------
+    seconds
+        Of the wall clock.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds, self.done, self.rung = seconds, False, 0
+        self.by_signal = _itimer is not None and threading.current_thread() is threading.main_thread()
+        self.thread = threading.get_ident()
+        self.woken = threading.Event()
+        self.watcher = threading.Thread(target=self.watch, daemon=True, name="h2d time limit")
+
+    def __enter__(self) -> None:
+        with contextlib.suppress(RuntimeError):  # in a browser there are no threads, and no limit either
+            self.watcher.start()
+        _ends.append(_monotonic() + self.seconds)
+        if self.by_signal:
+            self.handler = _set_signal(signal.SIGALRM, self.ring)
+            self.timer, self.began = _itimer(signal.ITIMER_REAL, self.seconds, STEP), _monotonic()
+
+    def ring(self, _: int, frame: types.FrameType | None) -> None:
+        # Not in this module's own lines: they would not come to put the alarm off.
+        if self.done or (frame is not None and frame.f_globals is globals()):
+            return
+        self.rung += 1
+        if self.rung > 2:
+            self.follow(frame, self.rung % 7)
+        raise TimeUp
+
+    def follow(self, frame: types.FrameType | None, lines: int) -> None:
+        """Raise once more after so many lines: in an `except:` that has caught the exception, or between two tries."""
+
+        def trace(where: types.FrameType, event: str, _: Any) -> Callable | None:
+            nonlocal lines
+            if self.done or where.f_globals is globals():
+                return None
+            if event == "line" and not where.f_code.co_filename.startswith(_LIBRARY):
+                lines -= 1
+                if lines < 0:
+                    raise TimeUp
+            return trace
+
+        sys.settrace(trace)
+        while frame is not None and frame.f_globals is not globals():
+            frame.f_trace = trace
+            frame = frame.f_back
+
+    def watch(self) -> None:
+        wait = self.seconds + (GRACE if self.by_signal else 0)
+        while not self.woken.wait(wait) and not self.done:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.thread), ctypes.py_object(TimeUp))
+            wait = STEP
+
+    def __exit__(self, *_: object) -> None:
+        while True:  # until nothing interrupts this any more
+            try:
+                self.done = True
+                if self.rung > 2:
+                    sys.settrace(None)
+                self.woken.set()
+                if self.watcher.ident is not None:
+                    self.watcher.join()
+                if self.by_signal:
+                    _itimer(signal.ITIMER_REAL, 0)
+                for _ in range(100):  # what was thrown and has not arrived arrives here
+                    pass
+                break
+            except TimeUp:
+                continue
+        _ends.pop()
+        if self.by_signal:
+            _set_signal(signal.SIGALRM, self.handler if self.handler is not None else signal.SIG_DFL)
+            delay, interval = self.timer
+            if delay:  # somebody else's: it goes on
+                _itimer(signal.ITIMER_REAL, max(0.001, delay - (_monotonic() - self.began)), interval)
+
+
+remember()

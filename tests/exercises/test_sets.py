@@ -1,0 +1,330 @@
+"""Every set of exercises: in step with its source, solved by its solution, and by none of its wrong answers."""
+
+import contextlib
+import io
+import linecache
+import os
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+from functools import cache
+from pathlib import Path
+
+import nbformat
+import pytest
+from IPython.core.inputtransformer2 import TransformerManager
+
+from host_to_device import exercises, machine, notebooks
+from host_to_device.exercises import answering, definition
+from host_to_device.exercises.building import BEGIN, END, SETS, STARTED, set_module
+from host_to_device.exercises.reading import SOLUTION_ONLY, Part, WrongAnswer, nbgrader, read_set, tags
+
+ROOT = Path(__file__).resolve().parents[2]
+SOLUTIONS = sorted((ROOT / "solutions").glob("*.ipynb"))
+STUB = set(STARTED)
+
+
+@cache
+def parts(path: Path) -> list[Part]:
+    """Return the exercises of a solution notebook in their order."""
+    return read_set(notebooks.read(path), f"solutions/{path.name}")
+
+
+def each_set():
+    return pytest.mark.parametrize("path", SOLUTIONS, ids=lambda path: path.stem)
+
+
+def each_wrong():
+    every = [(path, part, wrong) for path in SOLUTIONS for part in parts(path) for wrong in part.wrong]
+    return pytest.mark.parametrize(
+        ("path", "part", "wrong"), every, ids=[f"{part.number} {wrong.title}" for _, part, wrong in every]
+    )
+
+
+# -- form
+
+
+def test_there_are_sets():
+    assert SOLUTIONS
+
+
+@each_set()
+def test_a_set_rises_from_a_warm_up(path):
+    assert len(parts(path)) >= 4
+    minutes = [part.minutes for part in parts(path)]
+    assert minutes == sorted(minutes)
+
+
+@each_set()
+def test_every_exercise_says_why_it_works(path):
+    for part in parts(path):
+        assert [cell for cell in part.cells if SOLUTION_ONLY in tags(cell)], part.number
+
+
+@each_set()
+def test_what_a_cell_says_of_an_exercise_is_what_its_class_says(path):
+    """One is read for the book and the student's notebook, the other for an answer."""
+    for part in parts(path):
+        cls = answering.find(part.number)
+        assert cls.title() == part.title
+        assert {name: getattr(cls, name) for name in part.literals if name != "title"} == {
+            name: value for name, value in part.literals.items() if name != "title"
+        }
+
+
+@each_set()
+def test_every_exercise_names_three_misconceptions_and_shares_none(path):
+    wrong = [each for part in parts(path) for each in part.wrong]
+    assert min(len(part.wrong) for part in parts(path)) >= 3
+    for what in ("title", "code", "says"):
+        said = [getattr(each, what) for each in wrong]
+        assert all(said) and len(said) == len(set(said)), f"two wrong answers have the same {what}"
+
+
+# -- in step
+
+
+@each_set()
+def test_exercises_are_in_step_with_solutions(path):
+    made = exercises.student_version(notebooks.read(path), f"solutions/{path.name}")
+    written = (ROOT / "exercises" / path.name).read_text(encoding="utf-8")
+    assert written == notebooks.as_text(made), "out of step: run `make exercises`"
+    checks = (SETS / f"set{path.name[:2]}.py").read_text(encoding="utf-8")
+    assert checks == set_module(notebooks.read(path), f"solutions/{path.name}"), (
+        "out of step: run `make exercises`"
+    )
+
+
+def test_nothing_is_left_of_a_set_that_is_gone():
+    assert [path.name for path in sorted((ROOT / "exercises").glob("*.ipynb"))] == [
+        path.name for path in SOLUTIONS
+    ]
+    assert {path.stem for path in SETS.glob("set*.py")} == {f"set{path.name[:2]}" for path in SOLUTIONS}
+
+
+@each_set()
+def test_no_marker_and_no_solution_leaks(path):
+    written = (ROOT / "exercises" / path.name).read_text(encoding="utf-8")
+    assert BEGIN not in written and END not in written
+    given, solved = set(), set()
+    for cell in notebooks.read(path).cells:
+        hidden = bool({"check", "wrong", "solution-only"} & set(tags(cell)))
+        inside = False
+        for line in cell.source.splitlines():
+            inside = line.strip() == BEGIN or (inside and line.strip() != END)
+            (solved if inside or hidden else given).add(line.strip())
+    student = {
+        line.strip()
+        for cell in notebooks.read(ROOT / "exercises" / path.name).cells
+        for line in cell.source.split("\n")
+    }
+    assert solved - given
+    assert not (solved - given - STUB) & student
+
+
+@each_set()
+def test_a_skeleton_only_removes_lines(path):
+    solution = {cell.id: cell for cell in notebooks.read(path).cells}
+    for cell in notebooks.read(ROOT / "exercises" / path.name).cells:
+        if cell.cell_type == "code":
+            lines = iter(solution[cell.id].source.split("\n"))
+            kept = [line for line in cell.source.split("\n") if line.strip() not in STUB]
+            assert all(line in lines for line in kept), f"cell {cell.id} has lines of its own"
+
+
+# -- right and wrong
+
+
+def run_cells(path: Path) -> tuple[dict, dict[str, str], dict[str, str]]:
+    """Run a notebook's code cells as a kernel that has just started; return its names, what cells printed and raised."""
+    definition.in_notebook.clear()
+    names, printed, raised = {"__name__": "__main__"}, {}, {}
+    for cell in notebooks.read(path).cells:
+        if cell.cell_type == "code":
+            printed[cell.id], raised[cell.id] = run_source(cell.source, names, f"<{cell.id}>")
+    return names, printed, {name: error for name, error in raised.items() if error}
+
+
+def run_source(source: str, names: dict, file: str) -> tuple[str, str]:
+    """Run a cell as IPython does: its lines can be looked up, and the last expression is shown."""
+    source = TransformerManager().transform_cell(source)
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    out, error = io.StringIO(), ""
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        try:
+            exec(compile(source, file, "exec"), names)
+        except Exception as problem:
+            error = f"{type(problem).__name__}: {problem}"
+    return out.getvalue(), error
+
+
+@pytest.fixture(scope="module", autouse=True)
+def stand_in(tmp_path_factory):
+    """Answers run on the stand-in and are noted in a file of their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("H2D_PROGRESS", str(tmp_path_factory.mktemp("progress") / "progress.json"))
+        patch.delenv("H2D_STRICT", raising=False)
+        patch.delenv("NBGRADER_EXECUTION", raising=False)
+        machine.start()
+        yield
+
+
+@each_set()
+def test_the_solution_is_right_and_has_all_points(path):
+    _, printed, raised = run_cells(path)
+    assert raised == {}
+    for part in parts(path):
+        most = nbgrader(part.answer)["points"]
+        # Below it may stand what pytest has replaced; a kernel of its own, further down, prints this line alone.
+        assert printed[part.answer.id].splitlines()[0] == f"{part.number} is right: {most} of {most} points"
+
+
+@each_set()
+def test_the_skeleton_runs_and_has_no_points(path):
+    names, printed, raised = run_cells(ROOT / "exercises" / path.name)
+    assert raised == {}, "a student who runs all cells meets an error"
+    for part in parts(path):
+        assert printed[part.answer.id].startswith(f"{part.number} is not written yet")
+        run_source(f"verdict = {part.answer.source}", names, "<answer>")
+        assert names["verdict"].points == 0
+
+
+@each_set()
+def test_in_strict_mode_the_skeleton_ends_where_the_student_begins(path, monkeypatch):
+    monkeypatch.setenv("H2D_STRICT", "1")
+    _, _, raised = run_cells(ROOT / "exercises" / path.name)
+    assert list(raised) == [part.answer.id for part in parts(path)]
+    assert all("not written yet" in error for error in raised.values())
+
+
+@cache
+def solved(path: Path) -> dict:
+    """Return the names of a solution notebook that has been run."""
+    return run_cells(path)[0]
+
+
+def said_to(path: Path, part: Part, code: str) -> str:
+    """Return what the check says to an answer in the place of the solution."""
+    names = dict(solved(path))
+    printed, error = run_source(code, names, f"<wrong {part.number}>")
+    assert not error, f"a wrong answer has to be one that runs: {error}"
+    printed, error = run_source(part.answer.source, names, "<answer>")
+    assert not error
+    return " ".join(printed.split())
+
+
+@each_wrong()
+def test_a_wrong_answer_is_told_what_the_book_quotes_and_nothing_of_another(
+    path: Path, part: Part, wrong: WrongAnswer
+):
+    said = said_to(path, part, wrong.code)
+    assert f"{part.number} is right" not in said
+    assert wrong.says in said
+    assert [each.title for each in part.wrong if each is not wrong and each.says in said] == []
+
+
+def test_the_example_of_contributing_works():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    [example] = re.findall(r"```python\n(from host_to_device\.exercises import .*?)\n```", text, re.S)
+    kernel = (
+        "@cuda.jit\ndef doubled(x, out):\n    i = cuda.grid(1)\n    if i < out.size:\n        out[i] = {}"
+    )
+    names = {"__name__": "__main__"}
+    set_up = "import host_to_device as h2d\nh2d.start()\nfrom numba import cuda"
+    assert run_source(set_up, names, "<set-up>")[1] == run_source(example, names, "<check>")[1] == ""
+    for body, said in (("2 * x[i]", "02.5 is right: 2 of 2 points"), ("x[i] * x[i]", "not its square")):
+        run_source(kernel.format(body), names, "<kernel>")
+        assert said in run_source('h2d.answer("02.5")', names, "<answer>")[0]
+    run_source(kernel.format("2 * x[i]").replace("if i < out.size", "if True"), names, "<kernel>")
+    assert "Which of the threads has no element?" in run_source('h2d.answer("02.5")', names, "<answer>")[0]
+
+
+# -- alone
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory) -> Path:
+    """A folder with the library as its wheel brings it, and nothing of the repository."""
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"  # a build leaves its own folders where it works
+    shutil.copytree(
+        ROOT / "host_to_device", source / "host_to_device", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    for path in [*ROOT.glob("LICENSE*"), *ROOT.glob("setup.*"), ROOT / "README.md", ROOT / "pyproject.toml"]:
+        shutil.copyfile(path, source / path.name)
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    built = [*pip, "wheel", source, "--no-deps", "--no-build-isolation", "--wheel-dir", folder / "built"]
+    subprocess.run(built, check=True, cwd=folder, capture_output=True, timeout=300)
+    wheel = next((folder / "built").glob("*.whl"))
+    target = [*pip, "install", "--no-deps", "--no-index", "--target", folder / "site", wheel]
+    subprocess.run(target, check=True, cwd=folder, capture_output=True, timeout=300)
+    return folder / "site"
+
+
+RUN_NOTEBOOK = textwrap.dedent(
+    """
+    import sys, nbformat
+    from nbclient import NotebookClient
+    notebook = nbformat.read(sys.argv[1], as_version=4)
+    NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    nbformat.write(notebook, sys.argv[1])
+    """
+)
+
+
+def run_alone(notebook: nbformat.NotebookNode, folder: Path, installed: Path) -> list[str]:
+    """Run a notebook in an empty folder with the installed library; return what its cells printed."""
+    path = folder / "alone.ipynb"
+    nbformat.write(notebook, path)
+    environment = {
+        name: value for name, value in os.environ.items() if name not in ("H2D_STRICT", "NBGRADER_EXECUTION")
+    }
+    environment |= {"PYTHONPATH": str(installed), "H2D_MACHINE": "stand-in"}
+    environment["H2D_PROGRESS"] = str(folder / "progress.json")
+    command = [sys.executable, "-c", RUN_NOTEBOOK, path]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=400)
+    assert done.returncode == 0, done.stderr[-2000:]
+    cells = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+    return ["".join(each.get("text", "") for each in cell.outputs) for cell in cells]
+
+
+def filled_in(path: Path) -> nbformat.NotebookNode:
+    """Return an exercise notebook in which a student has written the solutions."""
+    solution = {cell.id: cell.source for cell in notebooks.read(path).cells}
+    notebook = notebooks.read(ROOT / "exercises" / path.name)
+    for cell in notebook.cells:
+        if nbgrader(cell).get("solution"):
+            cell.source = solution[cell.id]
+    where = nbformat.v4.new_code_cell("print(h2d.__file__)")
+    notebook.cells.append(where)
+    return notebook
+
+
+def as_colab_leaves_it(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """Return a notebook as Colab saves it: cells have lost their tags, nbgrader's marks and their names."""
+    notebook = nbformat.from_dict(notebook)
+    notebook.metadata = {
+        "colab": {"provenance": []},
+        "kernelspec": {"name": "python3", "display_name": "Python 3"},
+    }
+    notebook.nbformat_minor = 0
+    for place, cell in enumerate(notebook.cells):
+        cell.pop("id", None)
+        cell.metadata = {"id": f"cell{place}"}
+    return notebook
+
+
+@each_set()
+@pytest.mark.parametrize("saved_by", ["Jupyter", "Colab"])
+def test_a_notebook_alone_with_the_wheel_checks_answers(path, saved_by, installed, tmp_path):
+    notebook = filled_in(path)
+    printed = run_alone(
+        as_colab_leaves_it(notebook) if saved_by == "Colab" else notebook, tmp_path, installed
+    )
+    assert Path(printed[-1].strip()).is_relative_to(installed), "it was not the wheel that ran"
+    for part in parts(path):
+        most = nbgrader(part.answer)["points"]
+        assert f"{part.number} is right: {most} of {most} points\n" in printed
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["alone.ipynb", "progress.json"]
