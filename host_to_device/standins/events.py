@@ -19,6 +19,10 @@ from pathlib import Path
 # True while somebody listens. Places that run often look at it before they call.
 listening = False
 
+# Told of each report as it happens while a timeline is recorded, by what it is ("copy", "operation" or "wait"), its
+# direction, name or reason, and its bytes; None otherwise. Sums need no order, so `h2d.count()` does not set it.
+in_order: Callable[[str, str, int], object] | None = None
+
 # Sums since the first listener came; the names are those of `torch_device.counters()`.
 NAMES = (
     *("h2d", "h2d_bytes", "d2h", "d2h_bytes", "d2d", "d2d_bytes"),
@@ -55,6 +59,8 @@ def copied(direction: str, nbytes: int) -> None:
         with _lock:
             _sums[direction] += 1
             _sums[_BYTES[direction]] += nbytes
+        if in_order is not None:
+            in_order("copy", direction, nbytes)
 
 
 def waited(reason: str) -> None:
@@ -63,6 +69,8 @@ def waited(reason: str) -> None:
         with _lock:
             _sums["waits"] += 1
             _places[_place(reason)] += 1
+        if in_order is not None:
+            in_order("wait", reason, 0)
 
 
 def allocated(nbytes: int) -> None:
@@ -77,6 +85,8 @@ def operated(name: str) -> None:
     if listening:
         with _lock:
             _operations[name] += 1
+        if in_order is not None:
+            in_order("operation", name, 0)
 
 
 def read_back(nbytes: int) -> None:
@@ -108,6 +118,8 @@ def _waited_elsewhere(reason: str) -> None:
     """Note where a wait happened that is counted already."""
     with _lock:
         _places[_place(reason)] += 1
+    if in_order is not None:
+        in_order("wait", reason, 0)
 
 
 def listen() -> None:
@@ -186,6 +198,11 @@ _LIBRARIES = tuple(
 # What runs without a file is a notebook's, a script's or a console's; code that libraries make has other names.
 _READERS = ("<stdin>", "<string>", "<ipython-input")
 _is_readers: dict[str, bool] = {}  # by file
+
+
+def readers_place() -> tuple[str, int]:
+    """Return file and line of the innermost place on the stack that is the reader's own; "" and 0 if none is."""
+    return _place("")[:2]
 
 
 def _place(reason: str) -> Place:

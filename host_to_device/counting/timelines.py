@@ -1,0 +1,571 @@
+"""`h2d.timeline()`: what was asked of the device, in order, drawn as three lanes: host, device, copies.
+
+On the stand-ins an operation is done when the call returns, so there is an order and no time. The picture gives each
+request a place by the rule of a stream [CUDA]: asking takes the host one unit, the device begins when it has been
+asked and has finished what was asked before, and a wait holds the host until the device has nothing left. The widths
+are drawn, not measured, and the picture says so.
+
+On a GPU the events come from PyTorch's profiler, and the picture has their times. `from_trace` reads them; it has
+never seen a trace of a GPU's, and is tested on events in the format in which Kineto writes them (see `on_gpu`).
+
+[CUDA] NVIDIA, "CUDA Programming Guide", section "Asynchronous Execution".
+"""
+
+from __future__ import annotations
+
+import json
+import linecache
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from host_to_device.counting import counts, on_gpu
+from host_to_device.counting.lines import is_cell
+from host_to_device.counting.table import Table
+from host_to_device.measuring import units
+from host_to_device.standins import events
+
+KINDS = ("operation", "copy", "wait")
+DIRECTIONS = {"h2d": "host to device", "d2h": "device to host", "d2d": "on the device"}
+DIRECTION_OF = {"HtoD": "host to device", "DtoH": "device to host", "DtoD": "on the device"}
+LIBRARIES = {
+    f"{os.sep}standins{os.sep}numba_cuda{os.sep}": "Numba",
+    f"{os.sep}standins{os.sep}cupy{os.sep}": "CuPy",
+}
+
+ASKING, WORKING, RETURNING = (
+    1,
+    2,
+    1,
+)  # units that the drawing gives to a request, to what it asks for, to an answer
+MOST = 40  # events that a picture has room for
+
+Span = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Event:
+    """One thing that was asked of the device, or one wait for it.
+
+    Attributes
+    ----------
+    kind
+        "operation", "copy" or "wait".
+    name
+        The operation's name, the copy's direction in words, or what the host waited for.
+    nbytes
+        Bytes of a copy, 0 for the others.
+    library
+        "Numba", "CuPy", "PyTorch", or "" where it is not known.
+    file, line
+        The reader's line that led to it; "" and 0 where none did, and on a GPU.
+    asked, ran
+        When the host asked or waited, and when the device worked: beginning and end in seconds since the first event
+        of the timeline. None on stand-ins, and `ran` for a wait.
+    """
+
+    kind: str
+    name: str
+    nbytes: int = 0
+    library: str = ""
+    file: str = ""
+    line: int = 0
+    asked: Span | None = None
+    ran: Span | None = None
+
+    @property
+    def text(self) -> str:
+        """What it is, in a few words."""
+        return f"{self.name}, {units.amount(self.nbytes)}" if self.kind == "copy" else self.name
+
+    @property
+    def place(self) -> str:
+        """Where the reader asked for it."""
+        if not self.file:
+            return ""
+        return f"{'a cell' if is_cell(self.file) else Path(self.file).name}, line {self.line}"
+
+    @property
+    def code(self) -> str:
+        """The reader's line, without what surrounds it."""
+        return linecache.getline(self.file, self.line).strip() if self.file else ""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What a picture draws for an event: on which lane, from where to where, and with which number."""
+
+    lane: str
+    kind: str
+    begin: float
+    end: float
+    number: int
+
+
+def schedule(order: Sequence[Event]) -> list[Bar]:
+    """Give events without times a place, by the rule of one stream; the unit is what asking takes.
+
+    Parameters
+    ----------
+    order
+        Events in the order in which they were asked for.
+
+    Returns
+    -------
+    list of Bar
+        For an operation or a copy one bar on the lane "host" and one on "device" or "copies"; for a wait one on "host".
+    """
+    bars, now, free = [], 0.0, 0.0
+    for number, event in enumerate(order, 1):
+        if event.kind == "wait":
+            end = max(now, free) + RETURNING
+            bars.append(Bar("host", "wait", now, end, number))
+            now = end
+            continue
+        bars.append(Bar("host", event.kind, now, now + ASKING, number))
+        now += ASKING
+        begin = max(now, free)
+        free = begin + WORKING
+        bars.append(Bar("device" if event.kind == "operation" else "copies", event.kind, begin, free, number))
+    return bars
+
+
+def measured(order: Sequence[Event]) -> list[Bar]:
+    """Return the bars of events that have their times."""
+    bars = []
+    for number, event in enumerate(order, 1):
+        if event.asked is not None:
+            bars.append(Bar("host", event.kind, *event.asked, number))
+        if event.ran is not None:
+            bars.append(
+                Bar("device" if event.kind == "operation" else "copies", event.kind, *event.ran, number)
+            )
+    return bars
+
+
+def from_trace(trace: Iterable[dict[str, Any]], own: int = 0) -> tuple[Event, ...]:
+    """Return the events of a profiler's trace in the order in which the host asked for them, with their times.
+
+    Parameters
+    ----------
+    trace
+        Events as Kineto writes them under "traceEvents", in Chrome's trace format; times in microseconds.
+    own
+        How many calls of cudaDeviceSynchronize at the end are the profiler's own.
+    """
+    found = sorted((each for each in trace if each.get("ph") == "X"), key=lambda each: float(each["ts"]))
+    calls = [each for each in found if each.get("cat") in on_gpu.RUNTIME]
+    finals = [each for each in calls if each["name"] == "cudaDeviceSynchronize"]
+    ours = {id(each) for each in finals[max(0, len(finals) - own) :]}
+    # CUPTI may show one request twice, as the runtime's call and as the driver's below it: the first is the outer one.
+    asked: dict[Any, Span] = {}
+    for each in calls:
+        asked.setdefault(on_gpu._correlation(each), _span(each))
+    made: list[Event] = []
+    seen: set[Any] = set()
+    for each in found:
+        kind, name, mark = each.get("cat"), each["name"], on_gpu._correlation(each)
+        if kind in ("kernel", "gpu_memset"):
+            made.append(Event("operation", name, asked=asked.get(mark), ran=_span(each)))
+        elif kind == "gpu_memcpy":
+            parts = name.split(" ")
+            direction = DIRECTION_OF.get(parts[1] if len(parts) > 1 else "", "to another device")
+            nbytes = int(each.get("args", {}).get("bytes", 0))
+            made.append(Event("copy", direction, nbytes, asked=asked.get(mark), ran=_span(each)))
+        elif (
+            kind in on_gpu.RUNTIME
+            and name in on_gpu.SYNCHRONIZES
+            and id(each) not in ours
+            and mark not in seen
+        ):
+            seen.add(mark)
+            made.append(Event("wait", name, asked=_span(each)))
+    made.sort(key=lambda event: (event.asked or event.ran or (0.0, 0.0))[0])
+    zero = min((span[0] for event in made for span in (event.asked, event.ran) if span), default=0.0)
+    return tuple(
+        Event(each.kind, each.name, each.nbytes, asked=_since(zero, each.asked), ran=_since(zero, each.ran))
+        for each in made
+    )
+
+
+def _span(event: dict[str, Any]) -> Span:
+    begin = float(event["ts"]) * 1e-6
+    return begin, begin + float(event.get("dur", 0)) * 1e-6
+
+
+def _since(zero: float, span: Span | None) -> Span | None:
+    return None if span is None else (span[0] - zero, span[1] - zero)
+
+
+class Timeline:
+    """What was asked of the device while a block ran; `with h2d.timeline() as t:` makes one.
+
+    Printed, it is a list; in a notebook, a picture. It is there when the block has ended. Entered again, it begins
+    again at nothing.
+
+    Attributes
+    ----------
+    events
+        `Event`s in the order in which they were asked for.
+    where
+        "stand-in", or "GPU NVIDIA …, by CUPTI"; empty before it has recorded.
+    """
+
+    def __init__(self, keep: str | os.PathLike | None = None) -> None:
+        self.events: tuple[Event, ...] = ()
+        self.where = ""
+        self._keep, self._stack = keep, ExitStack()
+
+    def __enter__(self) -> Timeline:
+        if events.in_order is not None or _open:
+            raise RuntimeError("a timeline is being recorded already: end its block first")
+        self.events, self.where = (), on_gpu.name() or "stand-in"
+        _open.append(self)
+        self._stack.callback(_open.remove, self)
+        try:
+            if self.is_on_gpu:
+                self._profile = self._stack.enter_context(_Profile(self._keep))
+            else:
+                self._recorder = self._stack.enter_context(_Recorder())
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+        self.events = self._profile.events if self.is_on_gpu else tuple(self._recorder.events)
+
+    @property
+    def is_on_gpu(self) -> bool:
+        """Whether the events are a GPU's and have times."""
+        return self.where not in ("", "stand-in")
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    def of(self, kind: str) -> tuple[Event, ...]:
+        """Return the events of one kind: "operation", "copy" or "wait"."""
+        if kind not in KINDS:
+            raise ValueError(f"there is no kind {kind!r}: give one of {', '.join(KINDS)}")
+        return tuple(event for event in self.events if event.kind == kind)
+
+    def summary(self) -> str:
+        """Return what happened, in a sentence."""
+        if not self.events:
+            return "Nothing was asked of the device."
+        operations, copies, waits = (len(self.of(kind)) for kind in KINDS)
+        parts = [
+            _many(operations, "operation"),
+            _many(copies, "copy", "copies"),
+            f"{_many(waits, 'wait')} of the host",
+        ]
+        text = f"{parts[0]}, {parts[1]}, {parts[2]}."
+        idle = self.idle
+        if idle:
+            text += f" Between them the device stands idle {_many(idle, 'time')}."
+        return text
+
+    @property
+    def idle(self) -> int:
+        """How often the device has nothing to do between two things that it does, in the picture's order or in time."""
+        bars = sorted((bar for bar in self.bars() if bar.lane != "host"), key=lambda bar: bar.begin)
+        gaps, end = 0, None
+        for bar in bars:
+            gaps += end is not None and bar.begin > end + 1e-12
+            end = bar.end if end is None else max(end, bar.end)
+        return gaps
+
+    def bars(self) -> list[Bar]:
+        """Return what the picture draws, in units of a request on a stand-in, in seconds on a GPU."""
+        return measured(self.events) if self.is_on_gpu else schedule(self.events)
+
+    def table(self, most: int = MOST) -> Table:
+        """Return the events as a table.
+
+        Parameters
+        ----------
+        most
+            How many of them at the most.
+        """
+        rows = tuple(
+            (str(number), event.kind, event.text, event.code or event.library)
+            for number, event in enumerate(self.events[:most], 1)
+        )
+        rest = len(self.events) - len(rows)
+        remarks = (f"and {rest:,} more",) if rest > 0 else ()
+        order = "with times" if self.is_on_gpu else "order, no times"
+        caption = (
+            f"Asked of: {self.where}; {order}. {self.summary()}" if self.where else "Nothing recorded yet"
+        )
+        return Table(caption, ("", "kind", "what", "asked by"), rows, (0,), remarks, code=3)
+
+    def __str__(self) -> str:
+        return str(self.table())
+
+    __repr__ = __str__
+
+    def alt(self) -> str:
+        """Return what the picture shows, for those who do not see it."""
+        if not self.events:
+            return "A timeline with three empty lanes: nothing was asked of the device."
+        words = []
+        for number, event in enumerate(self.events[:12], 1):
+            words.append(f"{number} {event.kind}, {event.text}")
+        more = f"; and {len(self.events) - 12} more" if len(self.events) > 12 else ""
+        return f"Three lanes, host, device and copies. {self.summary()} In order: {'; '.join(words)}{more}."
+
+    def svg(self, most: int = MOST) -> str:
+        """Return the picture: the lanes of host, device and copies, broken into rows like a text.
+
+        Parameters
+        ----------
+        most
+            How many events it has at the most.
+        """
+        shown = self.events[:most]
+        bars = measured(shown) if self.is_on_gpu else schedule(shown)
+        return _drawn(bars, self.alt(), units.seconds if self.is_on_gpu else None)
+
+    def html(self) -> str:
+        """Return the picture with what belongs to it."""
+        order = (
+            "times by the profiler" if self.is_on_gpu else "order, no times: widths are drawn, not measured"
+        )
+        caption = f"Asked of: {self.where}; {order}." if self.where else "Nothing recorded yet."
+        left_out = f" The first {MOST} of {len(self):,} are drawn." if len(self) > MOST else ""
+        return (
+            f'<div class="h2d-timeline"><p>{escape(caption)} {escape(self.summary())}{left_out}</p>'
+            f"{self.svg()}{_listing(self.events[:MOST])}</div>"
+        )
+
+    def _repr_html_(self) -> str:
+        return self.html()
+
+
+def timeline(keep: str | os.PathLike | None = None) -> Timeline:
+    """Record what is asked of the device while a block runs: operations, copies and waits, in their order.
+
+    >>> with h2d.timeline() as t:
+    ...     y = x @ x
+    ...     y.sum().item()
+    >>> t  # a picture in a notebook, a list in print
+
+    It makes each operation of PyTorch slower while it records, so record a few steps. On a GPU it needs PyTorch, whose
+    profiler it uses: no `h2d.count()` runs at the same time.
+
+    Parameters
+    ----------
+    keep
+        On a GPU, a file to keep the profiler's trace in, which chrome://tracing and Perfetto show.
+
+    Returns
+    -------
+    Timeline
+        The events, for a `with` block.
+
+    Raises
+    ------
+    RuntimeError
+        On entering it, if a timeline is being recorded already, or if there is a GPU and no PyTorch to ask about it.
+    """
+    return Timeline(keep)
+
+
+_open: list[Timeline] = []
+
+
+# --- On the stand-ins ------------------------------------------------------------------------------------------
+
+
+class _Recorder:
+    """Writes down the reports of the stand-ins in their order."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self._within: list[Event] | None = (
+            None  # what PyTorch's device waits for in the middle of an operation
+        )
+        self._stack = ExitStack()
+
+    def __enter__(self) -> _Recorder:
+        counts.follow_torch()
+        events.listen()
+        self._stack.callback(events.stop_listening)
+        events.in_order = self._note
+        self._stack.callback(self._forget)
+        device = sys.modules.get(counts.TORCH_DEVICE)
+        if device is not None and device.loaded():
+            self._stack.enter_context(_watching_torch(self, device.counters))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def _forget(self) -> None:
+        events.in_order = None
+
+    def _note(self, kind: str, what: str, nbytes: int) -> None:
+        name = DIRECTIONS.get(what, what) if kind == "copy" else what
+        event = Event(kind, name, nbytes, _library(), *events.readers_place())
+        (self.events if self._within is None else self._within).append(event)
+
+    def around(self, operation: str, call: Any, counters: Any) -> Any:
+        """Call an operation of PyTorch's, and note what its device counted meanwhile: work, then copies, then waits."""
+        before, self._within = counters(), []
+        try:
+            return call()
+        finally:
+            waits, self._within = self._within, None
+            after = counters()
+            place = events.readers_place()
+            added = {name: after[name] - before[name] for name in after}
+            self.events += [Event("operation", operation, 0, "PyTorch", *place)] * added["operations"]
+            for direction, name in DIRECTIONS.items():
+                for number in range(added[direction]):
+                    share = added[f"{direction}_bytes"] // added[direction]
+                    rest = added[f"{direction}_bytes"] - share * added[direction] if number == 0 else 0
+                    self.events.append(Event("copy", name, share + rest, "PyTorch", *place))
+            self.events += [Event(each.kind, each.name, 0, "PyTorch", *place) for each in waits]
+
+
+def _library() -> str:
+    """Return whose stand-in reports, by the innermost of them on the stack."""
+    frame = sys._getframe(2)
+    while frame is not None:
+        for part, library in LIBRARIES.items():
+            if part in frame.f_code.co_filename:
+                return library
+        frame = frame.f_back
+    return "PyTorch"
+
+
+def _watching_torch(recorder: _Recorder, counters: Any) -> Any:
+    """Return PyTorch's own way to be told of every operation; it knows them by name, the device counts what they do."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Watching(TorchDispatchMode):
+        def __torch_dispatch__(self, function: Any, types: Any, args: tuple = (), kwargs: Any = None) -> Any:
+            name = function.name().removeprefix("aten::").partition(".")[0]
+            return recorder.around(name, lambda: function(*args, **(kwargs or {})), counters)
+
+    return Watching()
+
+
+# --- On a GPU --------------------------------------------------------------------------------------------------
+
+
+class _Profile:
+    """A stretch of PyTorch's profiler, whose trace becomes events. Not run where it was written: there was no GPU."""
+
+    def __init__(self, keep: str | os.PathLike | None) -> None:
+        self.events: tuple[Event, ...] = ()
+        self._keep = keep
+        torch = on_gpu.torch_with_gpu()
+        if torch is None:
+            raise RuntimeError("a timeline of a GPU is recorded by PyTorch's profiler: pip install torch")
+        self._profile = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA])
+
+    def __enter__(self) -> _Profile:
+        self._profile.__enter__()
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._profile.__exit__(*problem)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "trace.json"
+            self._profile.export_chrome_trace(str(path))
+            if self._keep is not None:
+                shutil.copyfile(path, self._keep)
+            self.events = from_trace(json.loads(path.read_text())["traceEvents"], own=1)
+
+
+# --- The picture -----------------------------------------------------------------------------------------------
+
+LANES = ("host", "device", "copies")
+UNIT, LABEL, PER_ROW = 15, 58, 26  # of the SVG's own units; how many of the picture's units stand in a row
+HEIGHT, GAP, BETWEEN = 22, 6, 20
+FILL = {
+    "operation": "var(--h2d-blue-soft, #dcebf7)",
+    "copy": "var(--h2d-orange-soft, #fbe5d6)",
+    "wait": "var(--h2d-idle, #ece9e4)",
+}
+EDGE = {
+    "operation": "var(--h2d-blue, #0072b2)",
+    "copy": "var(--h2d-orange, #d55e00)",
+    "wait": "var(--h2d-quiet, #6b6b6b)",
+}
+INK, QUIET, LINE = "var(--h2d-ink, #1a1a1a)", "var(--h2d-quiet, #6b6b6b)", "var(--h2d-line, #d9d9d9)"
+
+
+def _drawn(bars: Sequence[Bar], alt: str, clock: Any) -> str:
+    """Return bars as SVG, in rows. `clock` writes a time at each row's end, or is None where there is no time."""
+    last = max((bar.end for bar in bars), default=1.0)
+    row = last / 3 if clock else PER_ROW  # times of a GPU in three rows
+    rows = max(1, -int(-last // row)) if not clock else (3 if bars else 1)
+    scale = PER_ROW * UNIT / row if row else 1.0
+    tall = len(LANES) * (HEIGHT + GAP) + BETWEEN
+    parts = []
+    for each in range(rows):
+        top = each * tall
+        for lane, name in enumerate(LANES):
+            y = top + lane * (HEIGHT + GAP)
+            parts.append(_text(0, y + HEIGHT * 0.7, name, QUIET, "start"))
+            middle, right = y + HEIGHT / 2, LABEL + PER_ROW * UNIT
+            parts.append(f'<line x1="{LABEL}" y1="{middle:g}" x2="{right}" y2="{middle:g}" stroke="{LINE}"/>')
+        if clock:
+            parts.append(_text(LABEL + PER_ROW * UNIT, top + tall - 8, clock((each + 1) * row), QUIET, "end"))
+    for bar in bars:
+        for each in range(rows):
+            begin, end = max(bar.begin, each * row), min(bar.end, (each + 1) * row)
+            if end <= begin and not (bar.end == bar.begin and each * row <= bar.begin < (each + 1) * row):
+                continue
+            x, width = LABEL + (begin - each * row) * scale, max(1.5, (end - begin) * scale)
+            y = each * tall + LANES.index(bar.lane) * (HEIGHT + GAP)
+            dashes = ' stroke-dasharray="3 2"' if bar.kind == "wait" else ""
+            parts.append(
+                f'<rect x="{x:.4g}" y="{y}" width="{width:.4g}" height="{HEIGHT}" rx="2" fill="{FILL[bar.kind]}" '
+                f'stroke="{EDGE[bar.kind]}"{dashes}/>'
+            )
+            word = "waits" if bar.kind == "wait" and width >= 40 else str(bar.number)
+            size = 12 if width >= 4 + 7 * len(word) else 9.5  # two digits in the narrowest box, no more
+            if width >= 2 + 5.5 * len(word):
+                parts.append(_text(x + width / 2, y + HEIGHT * 0.7, word, INK, "middle", size))
+    wide, high = LABEL + PER_ROW * UNIT + 2, rows * tall
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-1 -1 {wide + 2} {high}" role="img" '
+        f'aria-label="{escape(alt)}" class="h2d-drawing" '
+        f'style="width: {wide * 1.35:.0f}px; max-width: 100%; height: auto; font-family: inherit">{"".join(parts)}</svg>'
+    )
+
+
+def _text(x: float, y: float, text: str, fill: str, anchor: str, size: float = 12) -> str:
+    place = f'x="{x:.4g}" y="{y:.4g}" font-size="{size}" text-anchor="{anchor}"'
+    return f'<text {place} fill="{fill}">{escape(text)}</text>'
+
+
+def _listing(shown: Sequence[Event]) -> str:
+    """Return the numbers of the picture with what they stand for, folded."""
+    if not shown:
+        return ""
+    rows = "".join(
+        f'<tr><th scope="row" style="text-align: right">{number}</th><td style="text-align: left">{event.kind}</td>'
+        f'<td style="text-align: left">{escape(event.text)}</td>'
+        f'<td style="text-align: left"><code>{escape(event.code)}</code></td></tr>'
+        for number, event in enumerate(shown, 1)
+    )
+    head = "".join(
+        f'<th scope="col" style="text-align: left">{name}</th>' for name in ("", "kind", "what", "asked by")
+    )
+    return f"<details><summary>What the numbers stand for</summary><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></details>"
+
+
+def _many(count: int, one: str, several: str = "") -> str:
+    return f"{count:,} {one if count == 1 else several or one + 's'}"
