@@ -490,7 +490,7 @@ class _Profile:
 # --- The picture -----------------------------------------------------------------------------------------------
 
 LANES = ("host", "device", "copies")
-UNIT, LABEL, PER_ROW = 15, 58, 26  # of the SVG's own units; how many of the picture's units stand in a row
+UNIT, LABEL, PER_ROW = 14, 50, 24  # of the SVG's own units; how many of the picture's units stand in a row
 HEIGHT, GAP, BETWEEN = 22, 6, 20
 FILL = {
     "operation": "var(--h2d-blue-soft, #dcebf7)",
@@ -542,7 +542,7 @@ def _drawn(bars: Sequence[Bar], alt: str, clock: Any) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-1 -1 {wide + 2} {high}" role="img" '
         f'aria-label="{escape(alt)}" class="h2d-drawing" '
-        f'style="width: {wide * 1.35:.0f}px; max-width: 100%; height: auto; font-family: inherit">{"".join(parts)}</svg>'
+        f'style="width: {wide * 1.5:.0f}px; max-width: 100%; height: auto; font-family: inherit">{"".join(parts)}</svg>'
     )
 
 

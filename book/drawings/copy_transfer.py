@@ -1,0 +1,38 @@
+"""Time of one copy over PCI Express 3.0 against its size: latency + size / bandwidth.
+
+Computed, not measured. 16 GB/s is the link's peak and 12 GB/s what pinned memory attains (NVIDIA, "CUDA C++ Best
+Practices Guide", sections on data transfer and pinned memory); 9.6 µs for a request with a wait after it (NVIDIA,
+"Getting Started with CUDA Graphs", which measured it for a short kernel).
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.figure import Figure
+
+LATENCY, PINNED, LINK = 9.6e-6, 12e9, 16e9
+
+
+def draw() -> Figure:
+    size = np.logspace(2, 9, 200)
+    fig, ax = plt.subplots(figsize=(7.2, 3.8))
+    ax.loglog(size, LATENCY + size / PINNED, color="#0072b2")
+    ax.loglog(size, size / LINK, color="#6b6b6b", linestyle=(0, (4, 3)), linewidth=1.4)
+    knee = LATENCY * PINNED
+    ax.plot(knee, 2 * LATENCY, "o", color="#d55e00")
+    ax.annotate(
+        f"{knee / 1e3:.0f} kB: half of the time\nis the price of asking",
+        (knee, 2 * LATENCY),
+        (-8, 22),
+        textcoords="offset points",
+        ha="right",
+        color="#d55e00",
+    )
+    ax.text(110, LATENCY * 0.62, "9.6 µs for asking and waiting", color="#0072b2", va="top")
+    ax.text(6e8, 2.2e-2, "16 GB/s,\nthe link's peak", color="#6b6b6b", ha="right", va="top")
+    ax.set(xlabel="size of the copy", ylabel="time", xlim=(100, 1e9), ylim=(1e-6, 0.2))
+    ax.set_xticks([1e2, 1e4, 1e6, 1e8], ["100 B", "10 kB", "1 MB", "100 MB"])
+    ax.set_yticks(
+        [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1], ["1 µs", "10 µs", "100 µs", "1 ms", "10 ms", "100 ms"]
+    )
+    ax.minorticks_off()
+    return fig
