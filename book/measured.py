@@ -10,7 +10,6 @@ Before the `@` is the name of an experiment, then, where it has several, the ser
 median. `{measured-machines}`, `{measured-limits}` and `{measured-experiments}` are the parts of the page.
 """
 
-import ast
 import hashlib
 import re
 import warnings
@@ -27,7 +26,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from host_to_device.measuring import figures, ledger, limits
+from host_to_device.measuring import figures, ledger, limits, units
 from host_to_device.measuring.timing import quartiles
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -135,9 +134,7 @@ def answer(wanted: Wanted, records: Sequence[Any], made: Mapping[str, Any], root
         limit = record.limits.get(wanted.limit)
         if limit is None:
             return Answer(wanted.otherwise)
-        return Answer(
-            figures.shown(limit["value"], limit["unit"]), f"measured on {record.stamp}", record.slug
-        )
+        return Answer(units.shown(limit["value"], limit["unit"]), f"measured on {record.stamp}", record.slug)
     if wanted.experiment not in record.experiments:
         return Answer(wanted.otherwise)
     entry = record.experiments[wanted.experiment]
@@ -152,7 +149,7 @@ def answer(wanted: Wanted, records: Sequence[Any], made: Mapping[str, Any], root
     how = f"median of {samples} samples, " if samples > 1 else ""
     older = "; the notebook has changed since" if stale else ""
     return Answer(
-        figures.shown(point.median, entry["y"]["unit"]),
+        units.shown(point.median, entry["y"]["unit"]),
         f"{how}measured on {record.stamp_of(wanted.experiment)}{older}",
         record.slug,
     )
@@ -220,41 +217,6 @@ def records() -> list[Any]:
     return sorted(found, key=lambda record: (record.kind != "gpu", record.machine_name))
 
 
-def experiments_made(root: Path) -> dict[str, list[tuple[str, str]]]:
-    """Return the experiments that notebooks make, by name: the notebooks and the ids of the cells.
-
-    What counts is a call, `h2d.experiment("name", …)`: not its mention in a comment or in a text.
-    """
-    made: dict[str, list[tuple[str, str]]] = {}
-    for path in sorted((root / "notebooks").glob("*.ipynb")):
-        for cell in nbformat.read(path, as_version=4).cells:
-            if cell.cell_type == "code":
-                for name in experiments_of(cell.source):
-                    made.setdefault(name, []).append((f"notebooks/{path.name}", cell.get("id", "")))
-    return made
-
-
-def experiments_of(source: str) -> list[str]:
-    """Return the names of the experiments that a cell's code makes; none if it is no Python."""
-    try:
-        tree = ast.parse(
-            re.sub(r"^\s*[%!].*", "", source, flags=re.M)
-        )  # without commands to Jupyter and the shell
-    except SyntaxError:
-        return []
-    calls = sorted(
-        (each for each in ast.walk(tree) if isinstance(each, ast.Call) and each.args),
-        key=lambda call: (call.lineno, call.col_offset),
-    )
-    return [
-        call.args[0].value
-        for call in calls
-        if getattr(call.func, "attr", getattr(call.func, "id", "")) == "experiment"
-        and isinstance(call.args[0], ast.Constant)
-        and isinstance(call.args[0].value, str)
-    ]
-
-
 def state() -> str:
     """Return a digest of what numbers depend on besides the page: the records and the notebooks."""
     paths = [*ROOT.glob("measurements/*.json"), *ROOT.glob("notebooks/*.ipynb")]
@@ -266,7 +228,7 @@ def state() -> str:
 
 def load(app: Sphinx) -> None:
     """Read the records and the notebooks, once for all pages."""
-    _Book.records, _Book.made = records(), experiments_made(ROOT)
+    _Book.records, _Book.made = records(), ledger.experiments_made(ROOT)
 
 
 class _Book:
@@ -453,9 +415,9 @@ class Limits(SphinxDirective):
         limit = record.limits.get(name)
         if limit is None:
             return '<span aria-hidden="true">–</span><span class="visually-hidden">not measured</span>'
-        text = figures.unbroken(figures.shown(limit["value"], limit["unit"]))
+        text = figures.unbroken(units.shown(limit["value"], limit["unit"]))
         if len(samples := limit["samples"]) > 1:
-            low, high = (figures.shown(value, limit["unit"]) for value in quartiles(samples))
+            low, high = (units.shown(value, limit["unit"]) for value in quartiles(samples))
             text += f"<br><small>{figures.unbroken(f'{low} to {high}')}</small>"
         return text
 

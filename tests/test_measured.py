@@ -222,7 +222,7 @@ def test_why_a_record_is_stale(root):
     ],
 )
 def test_an_experiment_is_a_call_in_a_notebook(source, names):
-    assert measured.experiments_of(source) == names
+    assert ledger.experiments_of(source) == names
 
 
 # --- A book --------------------------------------------------------------------------------------------------------

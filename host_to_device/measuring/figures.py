@@ -91,24 +91,13 @@ class Run:
         return list(dict.fromkeys(point.series for point in self.points))
 
 
-def shown(value: float, unit: str) -> str:
-    """Return a number with its unit: `shown(1.2e-5, "s")` is "12.0 µs", `shown(5e10, "B/s")` "50.0 GB/s"."""
-    if unit == "s":
-        return units.seconds(value)
-    if unit == "B":
-        return units.amount(value)
-    if unit.endswith("/s"):
-        return units.rate(value, unit)
-    return f"{units.digits(value)} {unit}".strip()
-
-
 def shown_at(x: float | str | None, unit: str) -> str:
     """Return a place on the x axis, without digits that say nothing: "1 MiB", not "1.00 MiB"."""
     if x is None or isinstance(x, str):
         return x or ""
     if x == 0:
         return "0"
-    text = f"{x:,g}" if unit in ("", "1") else shown(x, unit)
+    text = f"{x:,g}" if unit in ("", "1") else units.shown(x, unit)
     if not carries_unit(unit):
         text = f"{x:,.10g} {unit}".strip()
     return re.sub(r"(\.\d*?)0+(?=\D|$)", lambda found: found[1].rstrip("."), text)
@@ -158,13 +147,13 @@ class ExperimentFigure:
         points = [point for point in run.points if point.series == series]
         named = f"{series} " if series else ""
         if len(points) == 1 or isinstance(points[0].x, str):
-            where = [f"{self._at(point)}{shown(point.median, self.y['unit'])}" for point in points]
+            where = [f"{self._at(point)}{units.shown(point.median, self.y['unit'])}" for point in points]
             return named + ", ".join(where)
         points.sort(key=lambda point: point.x)
         first, last = points[0], points[-1]
         return (
-            f"{named}{shown(first.median, self.y['unit'])} at {shown_at(first.x, self.x_unit)}, "
-            f"{shown(last.median, self.y['unit'])} at {shown_at(last.x, self.x_unit)}"
+            f"{named}{units.shown(first.median, self.y['unit'])} at {shown_at(first.x, self.x_unit)}, "
+            f"{units.shown(last.median, self.y['unit'])} at {shown_at(last.x, self.x_unit)}"
         )
 
     def _at(self, point: Point) -> str:
@@ -191,13 +180,13 @@ class ExperimentFigure:
         found = []
         for run in self.runs:
             for point in run.points:
-                low, high = (shown(value, unit) for value in point.middle)
+                low, high = (units.shown(value, unit) for value in point.middle)
                 found.append(
                     (
                         run.name,
                         point.series,
                         shown_at(point.x, self.x_unit),
-                        shown(point.median, unit),
+                        units.shown(point.median, unit),
                         f"{low} to {high}",
                         str(len(point.values)),
                         ", ".join(point.doubts),

@@ -7,6 +7,7 @@ be read as a record is passed over with one line that says what to do.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import math
@@ -145,13 +146,7 @@ class Value(float):
     experiment: str
 
     def __str__(self) -> str:
-        if self.unit == "s":
-            return units.seconds(self)
-        if self.unit == "B":
-            return units.amount(self)
-        if self.unit.endswith("/s"):
-            return units.rate(self, self.unit)
-        return f"{units.digits(float(self))} {self.unit}".strip()
+        return units.shown(float(self), self.unit)
 
 
 # --- Where records are -----------------------------------------------------------------------------------------
@@ -358,11 +353,30 @@ def _code_cells(notebook: Path) -> list[tuple[str, str]]:
 
 
 def experiments_in(notebook: Path) -> list[tuple[str, str]]:
-    """Return the experiments that a notebook's source makes: name and id of the cell, in their order."""
+    """Return the experiments that a notebook's code makes: name and id of the cell, in their order.
+
+    What counts is a call, `h2d.experiment("name", …)`: not its mention in a comment or in a text.
+    """
+    return [(name, cell) for cell, source in _code_cells(notebook) for name in experiments_of(source)]
+
+
+def experiments_of(source: str) -> list[str]:
+    """Return the names of the experiments that a cell's code makes; none if it is no Python."""
+    try:
+        # Commands to Jupyter and to the shell are no Python.
+        tree = ast.parse(re.sub(r"^\s*[%!].*", "", source, flags=re.M))
+    except SyntaxError:
+        return []
+    calls = sorted(
+        (each for each in ast.walk(tree) if isinstance(each, ast.Call) and each.args),
+        key=lambda call: (call.lineno, call.col_offset),
+    )
     return [
-        (found[2], cell)
-        for cell, source in _code_cells(notebook)
-        for found in re.finditer(r"\bexperiment\(\s*(['\"])([^'\"\n]*)\1", source)
+        call.args[0].value
+        for call in calls
+        if getattr(call.func, "attr", getattr(call.func, "id", "")) == "experiment"
+        and isinstance(call.args[0], ast.Constant)
+        and isinstance(call.args[0].value, str)
     ]
 
 

@@ -134,19 +134,9 @@ def measure_limits(progress: Callable[[str], Any] = print) -> dict[str, dict[str
     for name, limit in itertools.chain(_of_gpu(gpu), of_cpu) if gpu is not None else _of_cpu():
         found[name] = limit
         now = clock_of_host.monotonic()
-        progress(f"{name}: {_shown(limit)} ({now - began:.1f} s)")
+        progress(f"{name}: {units.shown(limit['value'], limit['unit'])} ({now - began:.1f} s)")
         began = now
     return {name: found[name] for name in KNOWN if name in found}
-
-
-def _shown(limit: dict[str, Any]) -> str:
-    if limit["unit"] == "s":
-        return units.seconds(limit["value"])
-    return (
-        units.rate(limit["value"], limit["unit"])
-        if limit["unit"] in ("B/s", "FLOP/s")
-        else f"{limit['value']:.2f} {limit['unit']}"
-    )
 
 
 def _limit(unit: str, samples: Iterable[float], how: str, **more: Any) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from host_to_device.measuring import units
-from host_to_device.measuring.figures import ExperimentFigure, Point, Run, carries_unit, shown, shown_at
+from host_to_device.measuring.figures import ExperimentFigure, Point, Run, carries_unit, shown_at
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -333,7 +333,7 @@ def _draw_rows(axes: Axes, picture: _Picture, lines: list, limits: list, togethe
         axes.plot(point.median, row, marker=MARKERS[colour % len(MARKERS)], color=paint, markersize=6)
         right = values.fraction(point.median) > 0.6
         axes.annotate(
-            shown(point.median, unit),
+            units.shown(point.median, unit),
             (point.middle[0] if right else point.middle[1], row),
             (-9 if right else 9, 0),
             textcoords="offset points",

@@ -58,3 +58,14 @@ def amount(nbytes: float) -> str:
     if unit:
         return f"{digits(nbytes / size)} {unit}"
     return f"{nbytes:g} byte{'s' * (nbytes != 1)}"
+
+
+def shown(value: float, unit: str) -> str:
+    """Return a number with its unit: `shown(1.2e-5, "s")` is "12.0 µs", `shown(5e10, "B/s")` "50.0 GB/s"."""
+    if unit == "s":
+        return seconds(value)
+    if unit == "B":
+        return amount(value)
+    if unit.endswith("/s"):
+        return rate(value, unit)
+    return f"{digits(value)} {unit}".strip()

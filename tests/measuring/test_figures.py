@@ -8,7 +8,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from book import drawings
-from host_to_device.measuring import figures, ledger, plotting
+from host_to_device.measuring import figures, ledger, plotting, units
 
 SIZES = [2**10, 2**15, 2**20, 2**25]
 
@@ -269,7 +269,7 @@ def test_the_table_holds_every_number(two):
     first = [cell.get_text().replace("\u00a0", " ") for cell in rows[0].find_all(["th", "td"])]
     values = experiment()["samples"][0]["values"]
     low, _, high = statistics.quantiles(values, n=4, method="inclusive")
-    expected = [figures.shown(value, "s") for value in (statistics.median(values), low, high)]
+    expected = [units.shown(value, "s") for value in (statistics.median(values), low, high)]
     assert first == ["Made-up A", "pinned", "1 KiB", expected[0], f"{expected[1]} to {expected[2]}", "9"]
 
 
@@ -301,7 +301,7 @@ def test_a_doubtful_measurement_says_so(tmp_path):
     ],
 )
 def test_numbers_have_their_unit(value, unit, text):
-    assert figures.shown(value, unit) == text
+    assert units.shown(value, unit) == text
 
 
 @pytest.mark.parametrize(
