@@ -10,7 +10,7 @@ PYTEST := $(VENV)/python -m pytest -n 2 --dist loadfile --nbval --nbval-current-
             --nbval-sanitize-with tests/nbval-sanitize.cfg
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve lab test test-all exercises outputs measure format lock clean set-up-book set-up-course
+.PHONY: help book serve lab test test-all exercises outputs measure format lock clean set-up-book set-up-course set-up-tests
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -24,16 +24,16 @@ serve: book ## build the site and serve it at http://localhost:8000 (PORT=8001 f
 lab: set-up-course ## open the notebooks in JupyterLab (ARGS="--no-browser" adds options)
 	@$(VENV)/python -m jupyterlab --LabApp.default_url=/lab/tree/notebooks $(ARGS)
 
-test: set-up-course ## run the tests that go with every commit (ARGS="-k address" picks some)
+test: set-up-tests ## run the tests that go with every commit (ARGS="-k address" picks some)
 	@$(PYTEST) -m "not slow" $(ARGS)
 
-test-all: set-up-course ## run the slow tests too
+test-all: set-up-tests ## run the slow tests too
 	@$(PYTEST) $(ARGS)
 
 exercises: set-up-course ## make exercises/ from solutions/
 	@$(VENV)/python -m host_to_device.exercises solutions exercises
 
-outputs: set-up-course ## run the notebooks on the stand-in and store their outputs
+outputs: set-up-tests ## run the notebooks on the stand-in and store their outputs
 	@$(VENV)/python tools/store_outputs.py
 
 measure: set-up-course ## measure this machine for measurements/ (ARGS=--again also what is recorded)
@@ -51,7 +51,7 @@ clean: ## remove what was built and installed
 
 # Quick when there is nothing to do: tools/setup.py compares stamps with the requirement files. The first line is
 # for a Python that is not there, or too old even to read that file.
-set-up-book set-up-course:
+set-up-book set-up-course set-up-tests:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 6))' 2>/dev/null || { \
 	    echo "make: $(PYTHON) is not there or too old: install Python 3.11 or newer" \
 	         "(Debian and Ubuntu: sudo apt install python3 python3-venv), or name it: make PYTHON=/path/to/python3.12" >&2; \

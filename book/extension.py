@@ -2,10 +2,36 @@
 
 from sphinx.application import Sphinx
 
-from book import assets, cells, check_reports, differences, drawings, exercises, lessons, measured, pages
+from book import (
+    assets,
+    cells,
+    check_reports,
+    differences,
+    drawings,
+    exercises,
+    gpu_tables,
+    lessons,
+    machine_words,
+    measured,
+    pages,
+    readings,
+)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    for part in (assets, cells, check_reports, differences, drawings, exercises, lessons, measured, pages):
+    for part in (
+        assets,
+        cells,
+        check_reports,
+        differences,
+        drawings,
+        exercises,
+        gpu_tables,
+        lessons,
+        machine_words,
+        measured,
+        pages,
+        readings,
+    ):
         part.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

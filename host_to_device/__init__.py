@@ -4,6 +4,7 @@
 >>> h2d.start()
 """
 
+from host_to_device.animating import animate
 from host_to_device.checking import check
 from host_to_device.counting import count
 from host_to_device.counting.timelines import timeline
@@ -11,23 +12,37 @@ from host_to_device.devices import device
 from host_to_device.exercises import answer, progress
 from host_to_device.exploring import explore_grid
 from host_to_device.exploring_costs import explore_cost
+from host_to_device.exploring_latency import explore_latency
+from host_to_device.exploring_placement import explore_placement
+from host_to_device.exploring_strides import explore_strides
+from host_to_device.inspecting.comparing import compare
+from host_to_device.inspecting.occupancy import occupancy
+from host_to_device.inspecting.showing import show
 from host_to_device.machine import SetUpError, size, start, stop
 from host_to_device.measuring.experiments import experiment
-from host_to_device.measuring.predicting import predict
+from host_to_device.measuring.predicting import predict, records
 from host_to_device.measuring.timing import time
 from host_to_device.standins.numba_cuda.launching import stand_in
 
 __all__ = [
     "SetUpError",
+    "animate",
     "answer",
     "check",
+    "compare",
     "count",
     "device",
     "experiment",
     "explore_cost",
     "explore_grid",
+    "explore_latency",
+    "explore_placement",
+    "explore_strides",
+    "occupancy",
     "predict",
     "progress",
+    "records",
+    "show",
     "size",
     "stand_in",
     "start",

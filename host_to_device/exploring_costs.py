@@ -200,10 +200,26 @@ class CostPicture:
             parts.append(_text(left + 13, top + 48, f"{value / total:.0%}", QUIET, "start"))
         return parts
 
+    def table(self) -> str:
+        """Return both lines as a table, folded: a row for each power of ten of elements, and one for this size."""
+        head = ("elements", "host", *PARTS, "device")
+        rows = []
+        for size in sorted({self.size, *(10**power for power in range(2, 9))}):
+            seconds = (self.host(size), *self.parts(size).values(), self.device(size))
+            cells = "".join(f"<td>{escape(units.seconds(each))}</td>" for each in seconds)
+            rows.append(f'<tr><th scope="row">{size:,}</th>{cells}</tr>')
+        names = "".join(f'<th scope="col">{name}</th>' for name in head)
+        return (
+            "<details><summary>These numbers as a table</summary>"
+            '<div role="region" aria-label="Table: time on host and device" tabindex="0" style="overflow-x: auto">'
+            '<table class="table"><caption>Time for one array; the device\'s is the sum of its four parts</caption>'
+            f"<thead><tr>{names}</tr></thead><tbody>{''.join(rows)}</tbody></table></div></details>"
+        )
+
     def html(self) -> str:
-        """Return the picture with its sentences below it."""
+        """Return the picture with its sentences and its numbers below it."""
         colour = f' style="color: {WARNING}"' if self.crossover is None else ""
-        return f'<div class="h2d-explorer">{self.svg()}<p{colour}>{escape(self.summary())}</p></div>'
+        return f'<div class="h2d-explorer">{self.svg()}<p{colour}>{escape(self.summary())}</p>{self.table()}</div>'
 
     def _repr_html_(self) -> str:
         return self.html()

@@ -1,11 +1,13 @@
 """The explorer of what copying costs: its model, its picture, its limits and its two faces."""
 
+import re
 from types import SimpleNamespace
 
 import pytest
 
 import host_to_device as h2d
 from host_to_device.exploring_costs import SLIDERS, CostPicture
+from host_to_device.measuring import units
 from host_to_device.measuring.predicting import predict
 
 MACHINE = SimpleNamespace(
@@ -47,7 +49,7 @@ def test_the_crossover_moves_as_the_chapter_says():
 def test_an_addition_that_crosses_the_bus_never_pays():
     picture = CostPicture(operations=1)
     assert picture.crossover is None
-    assert "never cross" in picture.summary() and "color" in picture.html().rpartition("<p")[2]
+    assert "never cross" in picture.summary() and '<p style="color' in picture.html()
     assert "<circle" in picture.svg()
 
 
@@ -60,6 +62,17 @@ def test_the_parts_are_the_whole():
 def test_alternative_text_says_what_the_picture_shows():
     alt = CostPicture().alt()
     assert "10,000 elements: host 20.0 µs, device" in alt and "The lines cross at 15," in alt
+
+
+def test_the_lines_stand_as_a_table_below_the_picture():
+    picture = CostPicture(size=12_345)
+    rows = re.findall(r'<tr><th scope="row">([\d,]+)</th>(.*?)</tr>', picture.html())
+    assert [size for size, _ in rows] == [
+        *("100", "1,000", "10,000", "12,345", "100,000", "1,000,000", "10,000,000", "100,000,000")
+    ]
+    cells = re.findall("<td>(.*?)</td>", dict(rows)["12,345"])
+    seconds = [picture.host(12_345), *picture.parts(12_345).values(), picture.device(12_345)]
+    assert cells == [units.seconds(each) for each in seconds]
 
 
 @pytest.mark.parametrize("name", SLIDERS)

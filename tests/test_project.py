@@ -48,7 +48,7 @@ def test_the_makefile_stays_small_and_documented():
     assert {"book", "serve", "lab", "test", "test-all", "clean"} <= set(targets)
     assert len(targets) <= 12
     phony = re.search(r"^\.PHONY: (.+)$", text("Makefile"), re.M)[1].split()
-    assert set(phony) == set(targets) | {"set-up-book", "set-up-course"}
+    assert set(phony) == set(targets) | {"set-up-book", "set-up-course", "set-up-tests"}
 
 
 def test_make_alone_lists_the_commands():
@@ -110,6 +110,18 @@ def test_reading_needs_a_part_of_what_running_needs():
     book, course = (pins(text(name).splitlines()) for name in LOCKED)
     assert {package: course.get(package) for package in book} == book
     assert not {"torch", "numba", "jupyterlab"} & set(book)
+
+
+def test_the_compilers_leave_the_rest_alone():
+    """`requirements-inspect.txt` goes on top of the course, and beside the packages that drive a GPU."""
+    locked, course = (pins(text(name).splitlines()) for name in ("requirements-inspect.txt", "requirements.txt"))
+    direct = pins(PYPROJECT["dependency-groups"]["inspect"])
+    assert direct and {package: locked.get(package) for package in direct} == direct, "run `make lock`"
+    assert not set(locked) & set(course)
+    gpu = pins(text("requirements-gpu.txt").splitlines())
+    shared = set(locked) & set(gpu)
+    assert {"numba-cuda", "cupy-cuda13x"} <= shared
+    assert {package: locked[package] for package in shared} == {package: gpu[package] for package in shared}
 
 
 def test_locked_versions_have_no_local_suffix():

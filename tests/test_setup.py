@@ -268,7 +268,7 @@ class Installer:
 def installer(tmp_path, monkeypatch):
     """A project folder with an environment and nothing in it, and an installer that only takes notes."""
     (tmp_path / "book").mkdir()
-    for name in ("requirements-book.txt", "requirements.txt", "pyproject.toml"):
+    for name in ("requirements-book.txt", "requirements.txt", "requirements-inspect.txt", "pyproject.toml"):
         (tmp_path / name).write_text("# empty\n")
     for name in ("package.json", "package-lock.json"):
         (tmp_path / "book" / name).write_text("{}")
@@ -285,6 +285,10 @@ def test_each_stage_installs_its_part(installer):
     setup.install("course", installer.root)
     assert installer.asked[2:] == ["requirements.txt", "library"]
     assert setup.is_ready("book", installer.root) and setup.is_ready("course", installer.root)
+    assert not setup.is_ready("tests", installer.root)
+    setup.install("tests", installer.root)
+    assert installer.asked[4:] == ["requirements-inspect.txt", "library"]
+    assert all(setup.is_ready(stage, installer.root) for stage in ("book", "course", "tests"))
 
 
 def test_changed_pins_are_installed_and_nothing_else(installer):

@@ -322,6 +322,16 @@ def test_a_gpus_timeline_is_drawn_in_its_times():
     html = t.html()
     assert "times by the profiler" in html and "not measured" not in html
     assert ">61.0 µs</text>" in html
+    assert '<th scope="col" style="text-align: left">device</th>' in html
+    assert ">9.00 µs to 49.0 µs</td>" in html and ">26.0 µs to 61.0 µs</td>" in html  # gemm, and the wait
+    assert "9.00 µs to 49.0 µs" in str(t)
+
+
+def test_without_times_no_table_has_a_column_for_them():
+    with h2d.timeline() as t:
+        one_of_each()
+    assert t.table().header == ("", "kind", "what", "asked by")
+    assert t.html().count('<th scope="col"') == 4
 
 
 def test_recording_does_not_load_pytorch():

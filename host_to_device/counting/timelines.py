@@ -40,12 +40,12 @@ LIBRARIES = {
     f"{os.sep}standins{os.sep}cupy{os.sep}": "CuPy",
 }
 
-ASKING, WORKING, RETURNING = (
-    1,
-    2,
-    1,
-)  # units that the drawing gives to a request, to what it asks for, to an answer
+ASKING, WORKING, RETURNING = 1, 2, 1  # units of the drawing: for a request, for its execution, for an answer
 MOST = 40  # events that a picture has room for
+TIMES = (
+    "host",
+    "device",
+)  # heads of the columns that say when the host asked or waited, and when the device worked
 
 Span = tuple[float, float]
 
@@ -296,7 +296,7 @@ class Timeline:
             How many of them at the most.
         """
         rows = tuple(
-            (str(number), event.kind, event.text, event.code or event.library)
+            (str(number), event.kind, event.text, *_times(event, self.is_on_gpu), event.code or event.library)
             for number, event in enumerate(self.events[:most], 1)
         )
         rest = len(self.events) - len(rows)
@@ -305,7 +305,8 @@ class Timeline:
         caption = (
             f"Asked of: {self.where}; {order}. {self.summary()}" if self.where else "Nothing recorded yet"
         )
-        return Table(caption, ("", "kind", "what", "asked by"), rows, (0,), remarks, code=3)
+        head = ("", "kind", "what", *(TIMES if self.is_on_gpu else ()), "asked by")
+        return Table(caption, head, rows, (0,), remarks, code=len(head) - 1)
 
     def __str__(self) -> str:
         return str(self.table())
@@ -343,7 +344,7 @@ class Timeline:
         left_out = f" The first {MOST} of {len(self):,} are drawn." if len(self) > MOST else ""
         return (
             f'<div class="h2d-timeline"><p>{escape(caption)} {escape(self.summary())}{left_out}</p>'
-            f"{self.svg()}{_listing(self.events[:MOST])}</div>"
+            f"{self.svg()}{_listing(self.events[:MOST], self.is_on_gpu)}</div>"
         )
 
     def _repr_html_(self) -> str:
@@ -390,9 +391,7 @@ class _Recorder:
 
     def __init__(self) -> None:
         self.events: list[Event] = []
-        self._within: list[Event] | None = (
-            None  # what PyTorch's device waits for in the middle of an operation
-        )
+        self._within: list[Event] | None = None  # what PyTorch's device waits for within an operation
         self._stack = ExitStack()
 
     def __enter__(self) -> _Recorder:
@@ -551,19 +550,27 @@ def _text(x: float, y: float, text: str, fill: str, anchor: str, size: float = 1
     return f'<text {place} fill="{fill}">{escape(text)}</text>'
 
 
-def _listing(shown: Sequence[Event]) -> str:
-    """Return the numbers of the picture with what they stand for, folded."""
+def _times(event: Event, known: bool) -> tuple[str, ...]:
+    """Return an event's times for a table, under the heads `TIMES`; nothing where there are none."""
+    spans = (event.asked, event.ran) if known else ()
+    return tuple(f"{units.seconds(span[0])} to {units.seconds(span[1])}" if span else "" for span in spans)
+
+
+def _listing(shown: Sequence[Event], timed: bool) -> str:
+    """Return the numbers of the picture with what they stand for, and their times where there are any, folded."""
     if not shown:
         return ""
+    left = 'style="text-align: left"'
     rows = "".join(
-        f'<tr><th scope="row" style="text-align: right">{number}</th><td style="text-align: left">{event.kind}</td>'
-        f'<td style="text-align: left">{escape(event.text)}</td>'
-        f'<td style="text-align: left"><code>{escape(event.code)}</code></td></tr>'
+        f'<tr><th scope="row" style="text-align: right">{number}</th>'
+        + "".join(
+            f"<td {left}>{escape(cell)}</td>" for cell in (event.kind, event.text, *_times(event, timed))
+        )
+        + f"<td {left}><code>{escape(event.code)}</code></td></tr>"
         for number, event in enumerate(shown, 1)
     )
-    head = "".join(
-        f'<th scope="col" style="text-align: left">{name}</th>' for name in ("", "kind", "what", "asked by")
-    )
+    names = ("", "kind", "what", *(TIMES if timed else ()), "asked by")
+    head = "".join(f'<th scope="col" {left}>{name}</th>' for name in names)
     return f"<details><summary>What the numbers stand for</summary><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></details>"
 
 

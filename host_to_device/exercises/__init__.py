@@ -7,16 +7,26 @@ from typing import Any
 
 from host_to_device.exercises import inputs
 from host_to_device.exercises.answering import AnswerError, Verdict, answer, collect, judge
+from host_to_device.exercises.arithmetic import wide_operations
 from host_to_device.exercises.comparing import (
     judge_array,
     judge_counts,
     judge_function,
     judge_kernel,
     judge_ratio,
+    judge_sectors,
 )
 from host_to_device.exercises.definition import Exercise, Wrong
 from host_to_device.exercises.keeping import progress
-from host_to_device.exercises.running import InOut, Out, run_function, run_kernel, run_ratio
+from host_to_device.exercises.running import (
+    InOut,
+    Out,
+    run_function,
+    run_kernel,
+    run_notes,
+    run_ratio,
+    seen_launches,
+)
 
 __all__ = [
     "AnswerError",
@@ -35,11 +45,15 @@ __all__ = [
     "judge_function",
     "judge_kernel",
     "judge_ratio",
+    "judge_sectors",
     "progress",
     "run_function",
     "run_kernel",
+    "run_notes",
     "run_ratio",
+    "seen_launches",
     "student_version",
+    "wide_operations",
 ]
 
 

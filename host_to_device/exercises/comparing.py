@@ -344,6 +344,32 @@ def judge_counts(
         raise Wrong(f"{seen:,} {one if seen == 1 else many}, and {enough}", (hints or {}).get(name, usual))
 
 
+def judge_sectors(got: Mapping[str, Any], most: float, hint: str = "") -> None:
+    """Judge how the warps of a kernel use global memory: sectors a request, on average, for each array and access.
+
+    Parameters
+    ----------
+    got
+        From `run_notes`.
+    most
+        How many sectors of 32 bytes a request may need; 4 hold what a warp reads or writes in elements of 4 bytes.
+    hint
+        What to look at.
+
+    Raises
+    ------
+    Wrong
+        At the array and the access that need the most, if these are more.
+    """
+    worst = max(got["sectors"], key=lambda each: each["sectors"] / each["requests"], default=None)
+    if worst is not None and worst["sectors"] > most * worst["requests"]:
+        mean = number(round(worst["sectors"] / worst["requests"], 1))
+        raise Wrong(
+            f"the {worst['access']}s of {worst['name']} take {mean} sectors a request, and {most:g} are allowed",
+            hint or "Which element does the next lane of the warp take? Let it be the next one in memory.",
+        )
+
+
 def judge_ratio(got: Mapping[str, Any], most: float, hint: str = "") -> None:
     """Judge a speed against a reference on the same device.
 

@@ -184,6 +184,45 @@ def run_kernel(
     return got
 
 
+def run_notes(
+    kernel: Any, arguments: Sequence[Any], grid: int | Sequence[int], block: int | Sequence[int]
+) -> dict[str, Any]:
+    """Launch a kernel once under `h2d.check` and tell how it uses memory: counted, and so the same on every machine.
+
+    Parameters
+    ----------
+    kernel, arguments, grid, block
+        As for `run_kernel`; the kernel is one made by `cuda.jit`.
+
+    Returns
+    -------
+    dict
+        "accesses", how many reads and writes there were; "sectors", a dict for each kind of access to an argument in
+        global memory: "place" among the arguments, "name", "access" ("read", "write" or "atomic"), "requests",
+        and "sectors", those of all the requests together. Of a large grid, sectors are those of a few blocks.
+    """
+    grid, block = (tuple(each) if isinstance(each, list | tuple) else each for each in (grid, block))
+    names = parameters_of(kernel, len(arguments))
+    checked = check(kernel, schedules=1, notes=True, seconds=max(0.5, 0.6 * safety.seconds_left()))
+    report = checked[grid, block](*(_for_check(each) for each in arguments))
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for note in report.notes:
+        if note.kind == "sectors a request" and note.array in names:
+            total = found.setdefault(
+                (note.array, note.access),
+                {
+                    "place": names.index(note.array),
+                    "name": note.array,
+                    "access": note.access,
+                    "requests": 0,
+                    "sectors": 0.0,
+                },
+            )
+            total["requests"] += note.requests
+            total["sectors"] += note.number * note.requests
+    return {"accesses": report.accesses, "sectors": list(found.values())}
+
+
 def _for_check(argument: Any) -> Any:
     if isinstance(argument, Out | InOut):
         flat = guarded(argument, FILLS[0])
@@ -283,6 +322,52 @@ def run_function(
         "counts": counts,
         "operations": operations,
     }
+
+
+class _Between:
+    """Stands for a kernel, notes its launches and passes them on."""
+
+    def __init__(self, name: str, kernel: Any, seen: list[dict[str, Any]]) -> None:
+        self._name, self._kernel, self._seen = name, kernel, seen
+
+    def __getitem__(self, configuration: Any) -> Callable:
+        launch = self._kernel[configuration]
+
+        def launched(*arguments: Any, **keywords: Any) -> Any:
+            kinds = [str(getattr(each, "dtype", type(each).__name__)) for each in arguments]
+            self._seen.append({"kernel": self._name, "arguments": kinds})
+            return launch(*arguments, **keywords)
+
+        return launched
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._kernel, name)
+
+
+@contextlib.contextmanager
+def seen_launches(function: Callable, *names: str) -> Iterator[list[dict[str, Any]]]:
+    """Note how a student's function launches the kernels that it finds by these names, for as long as this is open.
+
+    Parameters
+    ----------
+    function
+        The student's, defined in a notebook.
+    names
+        Of kernels in that notebook.
+
+    Yields
+    ------
+    list of dict
+        One for each launch, in their order: "kernel", its name, and "arguments", the dtype of every array or NumPy
+        number, and what else there is by the name of its type.
+    """
+    namespace, seen = function.__globals__, []
+    kernels = {name: namespace[name] for name in names}
+    namespace.update({name: _Between(name, kernel, seen) for name, kernel in kernels.items()})
+    try:
+        yield seen
+    finally:
+        namespace.update(kernels)
 
 
 def run_ratio(

@@ -180,6 +180,15 @@ def predict(
     return Prediction(record.machine_name, stamp, tuple(part for part in parts if part is not None))
 
 
+def records() -> list[ledger.Record]:
+    """Return the recorded machines, GPUs first, to be named in `predict`: each has `machine_name`, `stamp` and `limits`.
+
+    >>> for machine in h2d.records():
+    ...     print(machine.machine_name, list(machine.limits))
+    """
+    return ledger.records()
+
+
 # The terms; None for one that is nothing, for which no limit is needed
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from host_to_device.counting import Copies, count
 from host_to_device.measuring import ledger
-from host_to_device.measuring.predicting import DIRECTIONS, predict
+from host_to_device.measuring.predicting import DIRECTIONS, predict, records
 from host_to_device.standins import numba_cuda as cuda
 
 
@@ -196,6 +196,11 @@ def test_a_limit_that_is_none(value):
     ) as caught:
         predict(waits=1, machine=broken)
     assert "\n" not in str(caught.value)
+
+
+def test_the_recorded_machines_can_be_named(monkeypatch):
+    monkeypatch.setattr(ledger, "records", lambda: [GPU, CPU])
+    assert [predict(flops=1e9, machine=each.machine_name).machine for each in records()] == ["A GPU", "A CPU"]
 
 
 def test_machines_by_name(monkeypatch):

@@ -21,7 +21,7 @@ from host_to_device.exercises import (
 )
 from host_to_device.exercises.values import said
 
-TITLE = "What copies cost"
+TITLE = "What copying costs"
 
 
 class RowSums(Exercise):

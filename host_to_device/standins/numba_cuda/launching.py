@@ -115,9 +115,12 @@ def is_device_function(value: Any) -> bool:
 class CUDADispatcher:
     """A function decorated with `cuda.jit`: a kernel to be launched, or a device function for kernels to call."""
 
-    def __init__(self, py_func: Callable, device: bool, signatures: list) -> None:
+    def __init__(
+        self, py_func: Callable, device: bool, signatures: list, options: dict[str, Any] | None = None
+    ) -> None:
         functools.update_wrapper(self, py_func)
         self.py_func, self.device = py_func, device
+        self.targetoptions = options or {}  # under Numba's name: here they change nothing
         self.given_signatures = signatures
         if signatures and HAS_NUMBA:
             from host_to_device.standins.numba_cuda.signatures import check
@@ -603,7 +606,8 @@ def jit(
             raise TypeError(
                 f"cuda.jit decorates a function, and {reprlib.repr(function)} ({kind}) is not one"
             )
-        return CUDADispatcher(function, device, signatures)
+        given = {"inline": inline, "debug": debug, "opt": opt, "lineinfo": lineinfo, **kws}
+        return CUDADispatcher(function, device, signatures, given)
 
     return decorate if func_or_sig is None or signatures else decorate(func_or_sig)
 

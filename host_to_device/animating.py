@@ -1,0 +1,121 @@
+"""`h2d.animate`: boards of cells, one after the other, as a moving picture of SVG and CSS.
+
+It needs no script, so it moves in a static page as in a notebook. A box above it holds the picture. For readers who
+have asked their system for less motion it stands still from the start, and the same box lets it move.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from html import escape
+from typing import Any
+
+import numpy as np
+
+CELL = "var(--h2d-blue, #0072b2)"
+FIELD = "var(--h2d-idle, #ece9e4)"
+MOST_FRAMES, MOST_CELLS, MOST_ALIVE = 240, 40_000, 200_000
+WIDTH = 520  # of the picture at most, in pixels
+
+
+class Animation:
+    """Boards of cells as a picture that moves; see `animate` for the parameters."""
+
+    def __init__(self, boards: Iterable[Any], alt: str, seconds: float = 0.15) -> None:
+        self.boards = [np.asarray(board) != 0 for board in boards]
+        if not self.boards:
+            raise ValueError("there are no boards: give one two-dimensional array for each picture")
+        shapes = {board.shape for board in self.boards}
+        if len(shapes) > 1 or self.boards[0].ndim != 2:
+            raise ValueError(f"boards of shape {sorted(shapes)}: give two-dimensional arrays of one shape")
+        alive = sum(int(board.sum()) for board in self.boards)
+        for many, most, what in (
+            (len(self.boards), MOST_FRAMES, "boards"),
+            (self.boards[0].size, MOST_CELLS, "cells a board"),
+            (alive, MOST_ALIVE, "cells to draw in all boards"),
+        ):
+            if many > most:
+                raise ValueError(f"{many:,} {what} make a page too heavy: give at most {most:,}")
+        if not isinstance(alt, str) or len(alt) < 40:
+            raise ValueError("alt is too short: say what the picture shows, for those who do not see it")
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0.05 <= seconds <= 5:
+            raise ValueError(f"seconds is {seconds!r}: give 0.05 to 5 seconds a board")
+        self.alt, self.seconds = alt, float(seconds)
+
+    def __repr__(self) -> str:
+        rows, cols = self.boards[0].shape
+        return (
+            f"{len(self.boards)} boards of {rows} × {cols} cells, {self.boards[-1].sum():,} alive in the last"
+        )
+
+    def _repr_html_(self) -> str:
+        return self.html()
+
+    def html(self) -> str:
+        """Return the moving picture, with the box that stops it."""
+        rows, cols = self.boards[0].shape
+        many, whole = len(self.boards), len(self.boards) * self.seconds
+        paths = [_path(board) for board in self.boards]
+        # Several animations may stand in one page: each has names of its own, the same in every run.
+        name = "h2d-a" + hashlib.sha256("".join(paths).encode()).hexdigest()[:10]
+        frames = "".join(
+            f'<path class="f" style="animation-delay: {number * self.seconds - whole:.2f}s" d="{path}"/>'
+            for number, path in enumerate(paths)
+        )
+        width = min(WIDTH, 12 * cols)
+        moving = (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {cols} {rows}" role="img" '
+            f'aria-label="{escape(self.alt)}" style="width: {width}px; max-width: 100%; height: auto">'
+            f'<rect width="{cols}" height="{rows}" fill="{FIELD}"/><g fill="{CELL}">{frames}</g></svg>'
+        )
+        if many == 1:
+            return f'<div class="h2d-animation {name}">{moving}</div>'
+        style = (
+            f"<style>.{name} .f {{ visibility: hidden; animation: {name} {whole:.2f}s step-end infinite; }} "
+            f"@keyframes {name} {{ 0% {{ visibility: visible; }} {100 / many:.4f}% {{ visibility: hidden; }} }} "
+            f".{name} input:checked ~ svg .f {{ animation-play-state: paused; }} "
+            f".{name} label {{ margin: 0 0 0 0.4em; }} .{name} svg {{ display: block; margin-top: 0.4em; }} "
+            f".{name} .move {{ display: none; }} "
+            f"@media (prefers-reduced-motion: reduce) {{ .{name} .f {{ animation-play-state: paused; }} "
+            f".{name} input:checked ~ svg .f {{ animation-play-state: running; }} "
+            f".{name} .hold {{ display: none; }} .{name} .move {{ display: inline; }} }}</style>"
+        )
+        box = (
+            f'<input type="checkbox" id="{name}"/><label for="{name}">'
+            '<span class="hold">hold the picture</span><span class="move">let it move</span></label>'
+        )
+        return f'<div class="h2d-animation {name}">{style}{box}{moving}</div>'
+
+
+def animate(boards: Iterable[Any], *, alt: str, seconds: float = 0.15) -> Animation:
+    """Show boards of cells one after the other, for ever; a box above holds the picture.
+
+    It is drawn in SVG and moved by CSS alone, and begins held for readers who have asked their system for less motion.
+
+    Parameters
+    ----------
+    boards
+        Two-dimensional arrays of one shape, up to 240 of up to 40,000 cells; what is not 0 is drawn.
+    alt
+        What the picture shows, for those who do not see it: 40 characters or more.
+    seconds
+        How long each board is shown, 0.05 to 5.
+
+    Raises
+    ------
+    ValueError
+        If the boards differ in shape, have not two dimensions, are none or too many, or if another argument does
+        not fit.
+    """
+    return Animation(boards, alt, seconds)
+
+
+def _path(board: np.ndarray) -> str:
+    """Return the cells of a board as an SVG path: a rectangle for each run of cells in a row."""
+    parts = []
+    for row, cells in enumerate(board):
+        edges = np.flatnonzero(np.diff(np.concatenate(([0], cells.astype(np.int8), [0]))))
+        for first, end in zip(edges[::2], edges[1::2], strict=True):
+            parts.append(f"M{first} {row}h{end - first}v1h-{end - first}z")
+    return "".join(parts)

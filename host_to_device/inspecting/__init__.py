@@ -1,0 +1,1 @@
+"""What compilers make of a kernel: PTX, SASS and GCN, registers and occupancy, with no GPU."""

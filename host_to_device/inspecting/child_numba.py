@@ -1,0 +1,133 @@
+"""Run in a process of its own: compile a Numba kernel to PTX with numba-cuda, and answer in JSON what came of it.
+
+In a process of its own because the stand-in may answer for `numba.cuda` in the reader's, and because a compiler that
+crashes or never ends must leave it alone. `numba_ptx` says how a kernel gets here.
+"""
+
+import base64
+import importlib
+import json
+import linecache
+import marshal
+import pickle
+import re
+import sys
+import types
+import warnings
+
+
+def main() -> None:
+    request = json.load(sys.stdin)
+    warnings.simplefilter("ignore")
+    sys.stdout.write("\n\x1e" + json.dumps(answer_to(request)))
+
+
+def answer_to(request: dict) -> dict:
+    from numba import cuda
+
+    if "stand-in" in getattr(cuda, "implementation", ""):
+        return {
+            "error": "ImportError",
+            "text": "the stand-in for numba.cuda is in place of numba-cuda",
+            "log": "",
+        }
+    capability = tuple(request["capability"])
+    try:
+        name_the_device(capability)
+        functions = Functions(request["functions"])
+        signature = pickle.loads(base64.b64decode(request["types"]))
+        options = {key: value for key, value in request["options"].items() if value is not None}
+        ptx, _ = cuda.compile_ptx(
+            functions.plain("0"), tuple(signature), cc=capability, lineinfo=True, **options
+        )
+    except Exception as problem:
+        return told(problem)
+    return {"ptx": ptx, "version": version()}
+
+
+def name_the_device(capability: tuple) -> None:
+    """Let Numba compile the functions that a kernel calls, too, for the GPU that is meant.
+
+    It asks the current device what they are for, and here there may be none, or another one.
+    """
+    from numba.cuda import dispatcher
+
+    meant = types.SimpleNamespace(compute_capability=capability)
+    dispatcher.get_current_device = lambda: meant
+
+
+def version() -> str:
+    from importlib import metadata
+
+    for name in ("numba-cuda", "numba"):
+        try:
+            return metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return "?"
+
+
+class Functions:
+    """The kernel and the functions that it calls, put together from what was sent."""
+
+    def __init__(self, sent: dict) -> None:
+        self.sent, self.made, self.devices = sent, {}, {}
+
+    def plain(self, key: str) -> types.FunctionType:
+        """Return the Python function."""
+        if key in self.made:
+            return self.made[key]
+        sent = self.sent[key]
+        code = marshal.loads(base64.b64decode(sent["code"]))
+        lines = sent["source"].splitlines(keepends=True)
+        linecache.cache[code.co_filename] = (len(sent["source"]), None, lines, code.co_filename)
+        space = {"__name__": "kernel", "__builtins__": __builtins__}
+        cells = tuple(types.CellType() for _ in code.co_freevars)
+        function = types.FunctionType(code, space, sent["name"], None, cells)
+        function.__module__, function.__qualname__ = "kernel", sent["name"]
+        self.made[key] = function
+        for name, value in sent["globals"].items():
+            space[name] = self.value(value)
+        for cell, name in zip(cells, code.co_freevars, strict=True):
+            if name in sent["closure"]:
+                cell.cell_contents = self.value(sent["closure"][name])
+        return function
+
+    def device(self, key: str):
+        """Return the function as kernels can call it."""
+        from numba import cuda
+
+        if key not in self.devices:
+            options = {name: value for name, value in self.sent[key]["options"].items() if value}
+            self.devices[key] = cuda.jit(device=True, lineinfo=True, **options)(self.plain(key))
+        return self.devices[key]
+
+    def value(self, sent):
+        kind, value = sent
+        if kind == "module":
+            return importlib.import_module(value)
+        if kind == "name":  # a name in a module, such as numba.cuda and threadIdx.x
+            module, path = value
+            found = importlib.import_module(module)
+            for part in path.split("."):
+                found = getattr(found, part)
+            return found
+        if kind == "device":
+            return self.device(value)
+        return pickle.loads(base64.b64decode(value))
+
+
+def told(problem: Exception) -> dict:
+    """Return what is wrong: the sentence that says it, the learner's line, and all that was said."""
+    log = re.sub(r"\x1b\[[\d;]*m", "", str(problem))
+    places = re.findall(r'File "([\w.]+)", line (\d+)', log)
+    return {
+        "error": type(problem).__name__,
+        "text": log,
+        "place": [places[-1][0], int(places[-1][1])] if places else None,
+        "log": log,
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,166 @@
+"""`h2d.compare`: two listings side by side, with what differs counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from . import pages
+from .errors import CannotShow
+from .listing import NAMES, WIDTH, Listing, clipped
+from .remarks import KINDS
+from .showing import show
+
+SIDE = 49  # columns of each side
+
+# What is told of a kernel's resources, where it is known: by the names of `Compiled.resources`.
+RESOURCES = {
+    "registers": "registers a thread",
+    "vgprs": "vector registers a lane",
+    "sgprs": "scalar registers a wavefront",
+    "shared_bytes": "bytes of shared memory",
+    "lds_bytes": "bytes of LDS",
+    "stack_bytes": "bytes of stack a thread",
+    "scratch_bytes": "bytes of scratch a lane",
+    "spill_stores": "bytes of spill stores a thread",
+    "spill_loads": "bytes of spill loads a thread",
+}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two listings. `print` it, or let a notebook show it.
+
+    Attributes
+    ----------
+    sides
+        The two.
+    """
+
+    sides: tuple[Listing, Listing]
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What tells the two apart: their kernels, languages or architectures, whichever differ."""
+        a, b = self.sides
+        parts = []
+        if a.kernel != b.kernel:
+            parts.append((a.kernel, b.kernel))
+        if a.what != b.what:
+            parts.append((NAMES[a.what], NAMES[b.what]))
+        if a.arch != b.arch:
+            parts.append((a.arch, b.arch))
+        if not parts:
+            return "first", "second"
+        return tuple(", ".join(each) for each in zip(*parts, strict=True))  # type: ignore[return-value]
+
+    @property
+    def title(self) -> str:
+        """What is compared."""
+        a, b = self.names
+        return f"{a} beside {b}"
+
+    def table(self) -> list[tuple[str, str, str]]:
+        """Return what is counted, and how often in each: kinds of instructions, then resources."""
+        counts = [each.count() for each in self.sides]
+        rows = [("instructions", *(str(len(each.instructions)) for each in self.sides))]
+        rows += [
+            (words, *(str(count.get(kind, 0)) for count in counts))
+            for kind, words in KINDS.items()
+            if kind not in ("other", "index", "argument", "special")
+            and any(kind in count for count in counts)
+        ]
+        rows += [
+            (words, *(str(each.resources.get(name, "–")) for each in self.sides))
+            for name, words in RESOURCES.items()
+            if any(each.resources.get(name) for each in self.sides)
+        ]
+        return rows  # type: ignore[return-value]
+
+    def __str__(self) -> str:
+        rows = [("", *self.names), *self.table()]
+        first = max(len(row[0]) for row in rows)
+        second = max(len(row[1]) for row in rows)
+        lines = [clipped(f"{what:<{first}}  {one:>{second}}  {other}", WIDTH) for what, one, other in rows]
+        left, right = (_column(each) for each in self.sides)
+        lines += ["", f"{clipped(self.names[0], SIDE):<{SIDE + 2}}{clipped(self.names[1], SIDE)}", ""]
+        for place in range(max(len(left), len(right))):
+            one, other = (side[place] if place < len(side) else "" for side in (left, right))
+            lines.append(f"{one:<{SIDE + 2}}{other}".rstrip())
+        return "\n".join([*lines, "", *dict.fromkeys(each.stamp for each in self.sides)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return pages.comparison(self)
+
+
+def _column(side: Listing) -> list[str]:
+    """Return a listing as narrow lines, without its remarks."""
+    lines = []
+    for row in side.rows:
+        mark = {"source": f"line {row.number} | ", "label": "", "fold": "  … ", "code": f"{row.number} | "}
+        text = mark.get(row.sort, "  ") + row.text + (":" if row.sort == "label" else "")
+        lines.append(clipped(text, SIDE))
+    return lines
+
+
+def compare(
+    first: Any,
+    second: Any = None,
+    what: str | Sequence[str] = "ptx",
+    arch: Any = None,
+    *,
+    types: Any = None,
+    args: Sequence[Any] | None = None,
+    entry: str | Sequence[str] | None = None,
+    whole: bool = False,
+) -> Comparison:
+    """Show two listings side by side: of two kernels, of one in two languages, or for two architectures.
+
+    Parameters
+    ----------
+    first, second
+        Kernels as `h2d.show` takes them, or listings that it made. Without the second, the first is shown twice, and
+        `what` or `arch` says how: `h2d.compare(kernel, what=("sass", "gcn"))`, `arch=("sm_75", "sm_90")`.
+    what, arch, entry
+        As of `h2d.show`, one for both sides or a pair.
+    types, args, whole
+        As of `h2d.show`, for both sides.
+
+    Returns
+    -------
+    Comparison
+        Both with the lines of the source, and a table of what is in each: instructions by their kinds, resources.
+
+    Raises
+    ------
+    MissingTool, CannotShow
+        As of `h2d.show`, and if there is nothing to compare.
+    """
+    whats, archs, entries = _pair("what", what), _pair("arch", arch), _pair("entry", entry)
+    if second is None and whats[0] == whats[1] and archs[0] == archs[1] and entries[0] == entries[1]:
+        raise CannotShow(
+            "compare needs a second kernel, or two of what= or arch=, such as arch=('sm_75', 'sm_90')"
+        )
+    kernels = (first, first if second is None else second)
+    sides = [
+        kernel
+        if isinstance(kernel, Listing)
+        else show(kernel, each, place, types=types, args=args, entry=name, whole=whole)
+        for kernel, each, place, name in zip(kernels, whats, archs, entries, strict=True)
+    ]
+    for side in sides:
+        if not isinstance(side, Listing):
+            raise CannotShow("compare takes what='ptx', 'sass', 'gcn', 'cuda' or 'hip'")
+    return Comparison((sides[0], sides[1]))
+
+
+def _pair(name: str, value: Any) -> tuple[Any, Any]:
+    """Return a value for each side. A compute capability, a tuple of two numbers, is one value."""
+    if isinstance(value, tuple | list) and not all(isinstance(each, int) for each in value):
+        if len(value) != 2:
+            raise CannotShow(f"{name} is {value!r}: give one for both sides, or a pair")
+        return tuple(value)
+    return value, value

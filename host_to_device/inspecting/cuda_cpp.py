@@ -1,0 +1,106 @@
+"""CUDA C++ to PTX, with NVRTC: the compiler behind `cupy.RawKernel`."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from . import tools
+from .architectures import Architecture
+from .errors import CannotShow, at_line
+
+FILE = "kernel.cu"  # what the compiler believes the source to be called
+
+# NVRTC's options that say for which GPU, with their value behind them or in them: `arch` says it here.
+FOR_A_GPU = re.compile(r"--?(gpu-architecture|arch)(=.*)?")
+
+
+def options_for(architecture: Architecture, given: tuple[str, ...]) -> list[str]:
+    """Return NVRTC's options: the learner's, without an architecture, then ours."""
+    kept, skip = [], False
+    for option in given:
+        if skip or (match := FOR_A_GPU.fullmatch(option)):
+            skip = not skip and match is not None and not match.group(2)
+            continue
+        kept.append(option)
+    target = f"--gpu-architecture=compute_{architecture.name.removeprefix('sm_')}"
+    folders = [f"--include-path={folder}" for folder in tools.headers()]
+    return [target, *kept, *([] if "-lineinfo" in kept else ["-lineinfo"]), *folders]
+
+
+def to_ptx(
+    source: str, entry: str | None, architecture: Architecture, options: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """Compile CUDA C++ to PTX.
+
+    Parameters
+    ----------
+    source
+        The source; it may include CUDA's headers where they are installed.
+    entry
+        A template's instance ('add<float>') or a name in a namespace, to be made; None where nothing has to be.
+    architecture
+        For which GPU.
+    options
+        The learner's options for NVRTC.
+
+    Returns
+    -------
+    dict
+        'ptx', 'lowered' (the entry's name in it, None where none was asked for) and 'version'.
+
+    Raises
+    ------
+    MissingTool
+        If NVRTC is not installed.
+    CannotShow
+        If the source has errors, or the architecture is too old or too new for this NVRTC.
+    """
+    expression = entry if entry is not None and re.search(r"\W", entry) else None
+    request = {
+        "library": str(tools.nvrtc().path),
+        "source": source,
+        "file": FILE,
+        "expression": expression,
+        "capability": 10 * architecture.capability[0] + architecture.capability[1],
+        "options": options_for(architecture, options),
+    }
+    with tools.private_folder() as folder:
+        answer = tools.call_python("child_nvrtc.py", request, folder, name="NVRTC")
+    for place in (folder, *tools.headers()):  # of this machine alone
+        answer["ptx"] = (
+            answer["ptx"].replace(f'.file\t1 "{place}/', '.file\t1 "').replace(f' "{place}/', ' "')
+        )
+    if answer["status"] == -1:
+        can = answer["architectures"]
+        raise CannotShow(
+            f"NVRTC {answer['version']} cannot compile for {architecture}: it knows sm_{can[0]} to sm_{can[-1]}"
+            + (f"; CUDA {'12' if architecture.capability < (7, 5) else '13'} does" if can else "")
+        )
+    if answer["status"]:
+        raise compile_error(answer["log"], source, entry, expression)
+    return {"ptx": answer["ptx"], "lowered": answer["lowered"], "version": answer["version"]}
+
+
+def compile_error(log: str, source: str, entry: str | None, expression: str | None) -> CannotShow:
+    """Return the compiler's first error in one line, with the learner's line."""
+    lines = source.splitlines()
+    # NVRTC appends name expressions to the source, so that what is wrong with one is said of a line beyond it.
+    first = re.search(rf"^{re.escape(FILE)}\((\d+)\): (?:catastrophic )?error:? ?(?:#\S+ )?(.*)$", log, re.M)
+    if first is None:
+        words = next(
+            (line.strip() for line in log.splitlines() if "error" in line), log.strip() or "no reason given"
+        )
+        if expression is not None and "__nv_name_map" in log:
+            words = words.partition("error: ")[2] or words
+            return CannotShow(f"{entry!r} names no kernel of this source: {words}", log)
+        return CannotShow(f"NVRTC: {words}", log)
+    number, words = int(first.group(1)), first.group(2).strip()
+    if number > len(lines) and expression is not None:
+        return CannotShow(f"{entry!r} names no kernel of this source: {words}", log)
+    if "JIT mode" in words:
+        words = "a host function, which NVRTC does not take: give the kernels and what they call alone"
+    elif match := re.match(r'cannot open source file "(.+?)"', words):
+        words = f"there is no header {match.group(1)} here; NVRTC has none of C++ or the system"
+    text = lines[number - 1] if number <= len(lines) else ""
+    return CannotShow(at_line(number, words, text), log, number)

@@ -1,0 +1,255 @@
+"""A listing: the part of it that matters as text and, in a notebook, as HTML; and all of it on request."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from . import pages, remarks, selecting
+from .compiling import Compiled
+from .instructions import READERS, Instruction, Sources
+from .remarks import KINDS, Remark
+
+WIDTH = 100  # columns of the text, at the most
+CODE = 52  # of these for the instruction, where a remark stands beside it
+
+NAMES = {"ptx": "PTX", "sass": "SASS", "gcn": "GCN", "cuda": "CUDA C++", "hip": "HIP"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of what is shown.
+
+    Attributes
+    ----------
+    sort
+        'source' for a line of the source, 'label', 'instruction', 'fold' for instructions that are left out, 'code'
+        for a line of a generated source.
+    text
+        The line itself.
+    remark
+        What is said of it, or nothing.
+    kind
+        The remark's kind.
+    number
+        Of a line of a source, its number.
+    """
+
+    sort: str
+    text: str
+    remark: str = ""
+    kind: str = "other"
+    number: int | None = None
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What a compiler made of a kernel. `print` it, or let a notebook show it.
+
+    Attributes
+    ----------
+    kernel, what, arch
+        The kernel's name, 'ptx', 'sass', 'gcn', 'cuda' or 'hip', and the architecture ('' for sources).
+    rows
+        What is shown.
+    part
+        What part of the whole that is.
+    stamp
+        Where it comes from: for which architecture, by which compilers; and that it was not run.
+    text
+        The whole listing, as the compiler wrote it.
+    instructions, remarks
+        All instructions of the kernel, and what is said of each.
+    resources
+        What the kernel uses, as of `Compiled`; empty if it was not asked for.
+    """
+
+    kernel: str
+    what: str
+    arch: str
+    rows: tuple[Row, ...]
+    part: str
+    stamp: str
+    text: str
+    instructions: tuple[Instruction, ...] = ()
+    remarks: tuple[Remark, ...] = ()
+    resources: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """What is shown: the kernel, the language, which part of it."""
+        made = f"{NAMES[self.what]} for {self.arch}" if self.arch else NAMES[self.what]
+        return f"{self.kernel}, {made}: {self.part}"
+
+    def count(self) -> dict[str, int]:
+        """Return how many instructions of the kernel there are of each kind, as `remarks.KINDS` names them."""
+        found = Counter(remark.kind for remark in self.remarks)
+        return {kind: found[kind] for kind in KINDS if found[kind]}
+
+    def __str__(self) -> str:
+        lines = [*textwrap.wrap(self.title, WIDTH), ""]
+        for row in self.rows:
+            lines += _lines(row)
+        return "\n".join([*lines, "", *textwrap.wrap(self.stamp, WIDTH)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return pages.listing(self)
+
+
+def _lines(row: Row) -> list[str]:
+    """Return a row as one line of text, or as several where it is too long for one."""
+    if row.sort == "source":
+        return [clipped(f"line {row.number} | {row.text}", WIDTH)]
+    if row.sort == "label":
+        return [f"{row.text}:"]
+    if row.sort == "fold":
+        return [clipped(f"    … {row.text}", WIDTH)]
+    if row.sort == "code":
+        line = clipped(f"{row.number:>4} | {row.text}", WIDTH)
+        return [line, *(f"     | ^ {each}" for each in textwrap.wrap(row.remark, WIDTH - 9))]
+    if not row.remark:
+        return [clipped(f"    {row.text}", WIDTH)]
+    # A long remark takes from the code's columns up to what leaves the operation readable.
+    code = clipped(f"    {row.text}", max(CODE, WIDTH - len(row.remark)) - 2)
+    first, *rest = textwrap.wrap(row.remark, WIDTH - max(CODE, len(code) + 2))
+    return [f"{code:<{CODE - 2}}  {first}", *(" " * CODE + each for each in rest)]
+
+
+def clipped(text: str, width: int) -> str:
+    """Return a text that is no wider than this, its end replaced by … if need be."""
+    return text if len(text) <= width else text[: width - 1].rstrip() + "…"
+
+
+def read(compiled: Compiled, what: str, sources: Sources) -> tuple[list[Instruction], list[Remark]]:
+    """Return a kernel's instructions in one of its listings, and a remark for each."""
+    text = getattr(compiled, what)
+    instructions = READERS[what](text, compiled.entry, sources)
+    return instructions, remarks.of(what, instructions, compiled.resources, compiled.parameters)
+
+
+def make(
+    compiled: Compiled, what: str, sources: Sources, *, whole: bool = False, lines: bool = True
+) -> Listing:
+    """Return the listing of a kernel.
+
+    Parameters
+    ----------
+    compiled
+        What compilers made of it.
+    what
+        'ptx', 'sass' or 'gcn'.
+    sources
+        The learner's files, by their names in the listing.
+    whole
+        True shows every instruction.
+    lines
+        False leaves out the lines of the source.
+    """
+    instructions, said = read(compiled, what, sources)
+    if whole:
+        part = selecting.Part(0, len(instructions), "everything")
+        shown: list[int | tuple[int, ...]] = list(range(len(instructions)))
+    else:
+        part = selecting.choose(instructions, said)
+        shown = selecting.fold(instructions, said, part)
+    number = part.stop - part.start
+    if number == len(instructions):
+        of_all = f"{part.name}, {number} instructions"
+    else:
+        of_all = f"{part.name}, {number} of {len(instructions)} instructions (whole=True shows all)"
+    return Listing(
+        compiled.name,
+        what,
+        str(compiled.architecture),
+        tuple(_rows(instructions, said, shown, sources, compiled, lines)),
+        of_all,
+        compiled.stamp,
+        getattr(compiled, what),
+        tuple(instructions),
+        tuple(said),
+        dict(compiled.resources),
+    )
+
+
+def _rows(
+    instructions: Sequence[Instruction],
+    said: Sequence[Remark],
+    shown: Sequence[int | tuple[int, ...]],
+    sources: Sources,
+    compiled: Compiled,
+    lines: bool,
+) -> list[Row]:
+    rows: list[Row] = []
+    before: tuple[str, int] | None = None
+    targets = {each.target for each in instructions}
+    places = _headings(instructions, said, shown)
+    for each in shown:
+        instruction = instructions[each if isinstance(each, int) else each[0]]
+        rows += [Row("label", label.lstrip("$")) for label in instruction.labels if label in targets]
+        if isinstance(each, tuple):
+            ops = Counter(selecting.root(instructions[at].op) for at in each)
+            parts = ", ".join(f"{number} × {name}" for name, number in ops.most_common())
+            rows.append(Row("fold", f"{len(each)} more: {parts}"))
+            continue
+        place = places.get(each)
+        if lines and place is not None and place != before:
+            rows.append(Row("source", source_line(place, sources), number=place[1]))
+            before = place
+        rows.append(Row("instruction", plain(instruction, compiled), said[each].text, said[each].kind))
+    return rows
+
+
+def _headings(
+    instructions: Sequence[Instruction], said: Sequence[Remark], shown: Sequence[int | tuple[int, ...]]
+) -> dict[int, tuple[str, int]]:
+    """Return the line of the source that each instruction is shown under.
+
+    Compilers mix the lines: a few instructions for an index that come from elsewhere, between those of one line, are
+    shown with these.
+    """
+    runs: list[list[int]] = []
+    for each in shown:
+        if isinstance(each, tuple) or instructions[each].place is None:
+            continue
+        if runs and instructions[runs[-1][-1]].place == instructions[each].place:
+            runs[-1].append(each)
+        else:
+            runs.append([each])
+    working = {
+        instructions[each].place
+        for run in runs
+        for each in run
+        if said[each].kind in selecting.WEIGHTS or said[each].kind in ("guard", "compare", "branch")
+    }
+    found: dict[int, tuple[str, int]] = {}
+    before: tuple[str, int] | None = None
+    for number, run in enumerate(runs):
+        place = instructions[run[0]].place
+        if place not in working:  # it belongs to what comes next
+            following = (instructions[each[0]].place for each in runs[number + 1 :])
+            place = next((each for each in following if each in working), before or place)
+        elif before is not None and not any(said[each].kind in selecting.WEIGHTS for each in run):
+            following = [instructions[each[0]].place for each in runs[number + 1 : number + 2]]
+            boring = not any(said[each].kind in ("guard", "compare", "branch") for each in run)
+            place = before if boring and following == [before] else place
+        found.update(dict.fromkeys(run, place))
+        before = place
+    return found
+
+
+def source_line(place: tuple[str, int], sources: Sources) -> str:
+    """Return the line of the learner's source, without what it is indented by."""
+    text, first = sources[place[0]]
+    rows = text.splitlines()
+    return rows[place[1] - first].strip() if 0 <= place[1] - first < len(rows) else ""
+
+
+def plain(instruction: Instruction, compiled: Compiled) -> str:
+    """Return an instruction with the learner's name for the kernel in place of the mangled one."""
+    short = compiled.name.rpartition("::")[2].partition("<")[0]
+    text = instruction.text.replace(compiled.entry, short) if compiled.entry != short else instruction.text
+    return " ".join(text.replace("$", "").split())

@@ -1,0 +1,261 @@
+"""Numba kernels to PTX, with Numba's own compiler for CUDA in a process of its own.
+
+A kernel goes there as its byte code with the values that its names stand for: constants are sent, functions that it
+calls too, and whatever is the stand-in's becomes what it stands in for. File names are replaced, so that a kernel
+that is written in a notebook is known again after a restart.
+"""
+
+from __future__ import annotations
+
+import base64
+import builtins
+import dis
+import inspect
+import marshal
+import pickle
+import re
+import sys
+import types
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import tools
+from .architectures import Architecture
+from .cache import kept
+from .errors import CannotShow, at_line
+
+# What cuda.jit can be told about a kernel that changes its PTX, and about a function that it calls.
+OF_KERNELS, OF_FUNCTIONS = ("fastmath", "opt"), ("fastmath", "inline", "forceinline")
+
+
+@dataclass
+class Sent:
+    """A kernel and the functions that it calls, as the other process gets them."""
+
+    functions: dict[str, dict] = field(default_factory=dict)
+    sources: dict[str, tuple[str, int]] = field(default_factory=dict)  # by file name: text, first line
+    keys: dict[int, str] = field(default_factory=dict)
+
+
+def to_ptx(
+    kernel: Any, signature: Sequence[Any], architecture: Architecture
+) -> tuple[dict[str, Any], dict[str, tuple[str, int]]]:
+    """Compile a Numba kernel to PTX.
+
+    Parameters
+    ----------
+    kernel
+        What `cuda.jit` made: the stand-in's or Numba's own; or a Python function.
+    signature
+        Numba's types of its arguments.
+    architecture
+        For which GPU.
+
+    Returns
+    -------
+    tuple
+        A dict of 'ptx' and 'version', and for each file that the PTX names the text and its first line.
+
+    Raises
+    ------
+    MissingTool
+        If numba-cuda is not installed.
+    CannotShow
+        If Numba refuses the kernel: its reason in one line, with the learner's.
+    """
+    sent = Sent()
+    _function(kernel, sent)
+    options = getattr(kernel, "targetoptions", {}) or {}
+    request = {
+        "functions": sent.functions,
+        "types": base64.b64encode(pickle.dumps(tuple(signature), 4)).decode(),
+        "capability": list(architecture.capability),
+        "options": {name: options.get(name) for name in OF_KERNELS},
+    }
+    installed = tools.numba_cuda()
+    said = [str(each) for each in signature]
+    described = {**request, "types": said}  # a pickle may say the same thing in several ways
+    answer = kept(lambda: _compiled(request, sent), "numba", described, installed.identity, sys.version)
+    return answer, sent.sources
+
+
+def _compiled(request: dict, sent: Sent) -> dict[str, Any]:
+    with tools.private_folder() as folder:
+        answer = tools.call_python(
+            "child_numba.py", request, folder, name="numba-cuda", NUMBA_CACHE_DIR=str(folder)
+        )
+    if "error" in answer:
+        raise _refusal(answer, sent)
+    answer["ptx"] = answer["ptx"].replace(f"{folder}/", "")
+    return answer
+
+
+def _function(value: Any, sent: Sent) -> str:
+    """Put a function among those that are sent; return its key."""
+    function = getattr(value, "py_func", value)
+    if id(function) in sent.keys:
+        return sent.keys[id(function)]
+    key = sent.keys[id(function)] = str(len(sent.functions))
+    entry = sent.functions[key] = {}
+    file = "kernel.py" if key == "0" else f"function_{key}.py"
+    text, first = source_of(function)
+    sent.sources[file] = (text, first)
+    options = getattr(value, "targetoptions", {}) or {}
+    space = {**vars(builtins), **function.__globals__}
+    closure = {
+        name: cell.cell_contents
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        if not _is_empty(cell)
+    }
+    entry.update(
+        name=function.__name__,
+        code=base64.b64encode(marshal.dumps(_renamed(function.__code__, file), 2)).decode(),
+        source="\n" * (first - 1) + text,
+        globals={
+            name: _value(name, space[name], sent, function)
+            for name in sorted(set(_globals(function.__code__)))
+            if name in space and name not in vars(builtins)
+        },
+        closure={name: _value(name, each, sent, function) for name, each in closure.items()},
+        options={name: options.get(name) for name in OF_FUNCTIONS},
+    )
+    return key
+
+
+def _is_empty(cell: types.CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return True
+    return False
+
+
+def _renamed(code: types.CodeType, file: str) -> types.CodeType:
+    constants = tuple(
+        _renamed(each, file) if isinstance(each, types.CodeType) else each for each in code.co_consts
+    )
+    return code.replace(co_filename=file, co_consts=constants)
+
+
+def _globals(code: types.CodeType) -> Iterator[str]:
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            yield instruction.argval
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _globals(constant)
+
+
+def source_of(function: Callable) -> tuple[str, int]:
+    """Return a function's source, with its decorators, and the number of its first line."""
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except (OSError, TypeError):
+        return "", function.__code__.co_firstlineno
+    return "".join(lines), max(first, 1)
+
+
+def _value(name: str, value: Any, sent: Sent, function: Callable) -> list:
+    """Return how a value gets to the other process."""
+    if isinstance(value, types.ModuleType):
+        return ["module", _real(value.__name__)]
+    if hasattr(value, "py_func"):
+        return ["device", _function(value, sent)]
+    module = getattr(value, "__module__", None) or ""
+    if type(value).__module__.endswith("standins.numba_cuda.names"):  # cuda.grid, imported by its name
+        return ["name", ["numba.cuda", value.name]]
+    if module.startswith("host_to_device.standins."):
+        return ["name", [_real(module), value.__name__]]
+    if isinstance(value, types.FunctionType) and (module == "__main__" or _is_local(value)):
+        return ["device", _function(value, sent)]
+    try:
+        return ["pickle", base64.b64encode(pickle.dumps(value, 4)).decode()]
+    except Exception:
+        kind = type(value).__name__
+        raise CannotShow(
+            f"{function.__name__}() uses {name}, a {kind}, which cannot be handed to Numba's compiler: it takes "
+            "numbers, tuples, NumPy arrays and functions"
+        ) from None
+
+
+def _is_local(function: types.FunctionType) -> bool:
+    """Tell whether a function cannot be found again by its name in its module."""
+    found: Any = sys.modules.get(function.__module__)
+    for part in function.__qualname__.split("."):
+        found = getattr(found, part, None)
+    return found is not function
+
+
+def _real(module: str) -> str:
+    """Return the name of the module that a stand-in's stands for."""
+    return re.sub(r"^host_to_device\.standins\.numba_cuda", "numba.cuda", module)
+
+
+def _refusal(answer: dict, sent: Sent) -> CannotShow:
+    """Return Numba's reason in one line, with the learner's line."""
+    log, kind = answer["log"], answer["error"]
+    if kind == "ImportError":
+        return CannotShow(f"numba-cuda does not start: {log.splitlines()[0] if log else kind}", log)
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    said = [
+        line
+        for line in lines
+        if not re.match(
+            r"Failed in |File |During: |There are \d+ candidate|- Of which|Overload |<?source|\^|>>>", line
+        )
+    ]
+    reasons = [
+        line
+        for line in said
+        if re.match(
+            r"No implementation of|Unknown attribute|NameError|Cannot unify|Invalid use|Untyped global|Unsupported|"
+            r"No conversion|Use of|Variable|CUDA|Must|.*must be|.*not supported|cannot",
+            line,
+        )
+    ]
+    words = re.sub(r"\s+", " ", (reasons or said or [kind])[0])
+    if (
+        re.search(r"numba\.cuda\.cudadrv.*(nvvm|libdevice)|libNVVM cannot be found|nvvm", log, re.I)
+        and not reasons
+    ):
+        return CannotShow(f"Numba finds no NVVM, which it compiles with:  {tools.install_command()}", log)
+    place, line, text = answer["place"], None, ""
+    if place and place[0] in sent.sources:
+        source, first = sent.sources[place[0]]
+        line = place[1]
+        rows = source.splitlines()
+        text = rows[line - first].strip() if 0 <= line - first < len(rows) else ""
+    elif match := re.search(r"name '(\w+)' is not defined", words):  # Numba does not say where
+        line, text = _first_use(match.group(1), sent)
+    words = f"Numba: {words}"
+    return CannotShow(words if line is None else at_line(line, words, text), log, line)
+
+
+def _first_use(name: str, sent: Sent) -> tuple[int | None, str]:
+    """Return the first line of the sources that uses a name, and its number."""
+    for text, first in sent.sources.values():
+        for number, row in enumerate(text.splitlines(), first):
+            if re.search(rf"\b{name}\b", row.partition("#")[0]):
+                return number, row.strip()
+    return None, ""
+
+
+def parameter_names(function: Callable, signature: Sequence[Any]) -> tuple[str, ...]:
+    """Return what the parameters of the PTX are called: an array comes as seven or more (Numba, "arrayobj").
+
+    An array's are the object that owns it, its parent, the number of its elements, the size of one, the address of
+    its data, and each axis' length and stride.
+    """
+    found: list[str] = []
+    for name, kind in zip(inspect.signature(function).parameters, signature, strict=False):
+        dimensions = getattr(kind, "ndim", None)
+        if dimensions is None or not hasattr(kind, "layout"):
+            if hasattr(kind, "types") or hasattr(kind, "count"):
+                return ()  # tuples come in parts, and nothing counts them here
+            found.append(name)
+            continue
+        found += [f"{name}.{part}" for part in ("meminfo", "parent", "nitems", "itemsize", "data")]
+        found += [f"{name}.shape[{axis}]" for axis in range(dimensions)]
+        found += [f"{name}.strides[{axis}]" for axis in range(dimensions)]
+    return tuple(found)

@@ -1,0 +1,404 @@
+"""How many blocks of a kernel fit on a multiprocessor at a time, and what keeps more from fitting.
+
+A block gets its warps, registers and shared memory when it starts and keeps them until it ends, so whichever runs out
+first limits how many blocks are there together. Occupancy is the share of the multiprocessor's places for warps that
+they fill. It is worked out here and not measured, by the rules of NVIDIA's `cuda_occupancy.h` and, for AMD, by the
+limits that LLVM's back end works with.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from host_to_device import gpus
+from host_to_device.counting.table import Table
+from host_to_device.exploring import INK, QUIET
+from host_to_device.measuring.figures import DARK
+
+REGISTERS, SHARED, WARPS, BLOCKS = "registers", "shared memory", "warps", "blocks"
+SCALAR = "scalar registers"
+
+LINE = "var(--h2d-line, #d9d9d9)"
+COLOURS = {
+    REGISTERS: "var(--h2d-blue, #0072b2)",
+    SHARED: "var(--h2d-orange, #d55e00)",
+    WARPS: "var(--h2d-green, #009e73)",
+    BLOCKS: "var(--h2d-purple, #aa4499)",
+    SCALAR: "var(--h2d-quiet, #6b6b6b)",
+}
+LETTERS = {REGISTERS: "r", SHARED: "s", WARPS: "w", BLOCKS: "b", SCALAR: "c"}  # for those who see no colours
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What one block of a kernel takes.
+
+    Attributes
+    ----------
+    registers
+        Of a thread, 32 bits each; for AMD vector registers.
+    shared
+        Bytes of shared memory (LDS) of a block, static and dynamic together.
+    scalar_registers
+        Of a wavefront; AMD only.
+    """
+
+    registers: int
+    shared: int = 0
+    scalar_registers: int = 0
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How often a block of one size fits on a multiprocessor."""
+
+    threads: int
+    blocks: int
+    warps: int
+    occupancy: float
+    limits: dict[str, float]  # blocks that each resource has room for; infinite where none of it is taken
+    taken: dict[str, int]  # of each resource by one block, as it is allocated
+
+    @property
+    def limited_by(self) -> tuple[str, ...]:
+        """What there is no more of, the resource with the least room; more than one where they tie."""
+        return tuple(name for name, blocks in self.limits.items() if blocks == self.blocks)
+
+
+def fit(architecture: gpus.Architecture, needs: Needs, threads: int) -> Fit:
+    """Return how often a block of so many threads fits on a multiprocessor; 0 blocks where it cannot run at all."""
+    a = architecture
+    warps = _divided(threads, a.warp_size)
+    registers = _rounded(needs.registers * a.warp_size, a.register_unit)  # of a warp
+    shared = _rounded(needs.shared + a.shared_reserved, a.shared_unit)
+    limits = {
+        REGISTERS: _by_registers(a, needs.registers, registers, warps),
+        SHARED: _by_shared(a, needs.shared, shared),
+        WARPS: a.warps_per_multiprocessor // warps if threads <= a.threads_per_block else 0,
+        BLOCKS: a.blocks_per_multiprocessor,
+    }
+    taken = {REGISTERS: registers * warps, SHARED: shared, WARPS: warps, BLOCKS: 1}
+    if a.vendor == "AMD":
+        if warps == 1:  # a wavefront that is a work-group by itself needs no place for a barrier
+            limits[BLOCKS] = math.inf
+        if a.scalar_registers and needs.scalar_registers:
+            of_wave = _rounded(needs.scalar_registers, a.scalar_register_unit)
+            limits[SCALAR] = a.scalar_registers // of_wave * a.parts // warps
+            taken[SCALAR] = of_wave * warps
+    blocks = int(min(limits.values()))
+    return Fit(threads, blocks, blocks * warps, blocks * warps / a.warps_per_multiprocessor, limits, taken)
+
+
+def _by_registers(a: gpus.Architecture, of_thread: int, of_warp: int, warps: int) -> float:
+    """Count in parts: a warp's registers lie in one of them, so what is left over in two parts is of no use."""
+    if of_warp == 0:
+        return math.inf
+    in_part = a.registers_per_multiprocessor // a.parts // of_warp  # warps
+    if of_thread > a.registers_per_thread or _divided(warps, a.parts) > in_part:
+        return 0
+    return in_part * a.parts // warps
+
+
+def _by_shared(a: gpus.Architecture, asked: int, allocated: int) -> float:
+    if asked > a.shared_per_block:
+        return 0
+    return a.shared_per_multiprocessor // allocated if allocated else math.inf
+
+
+def _divided(count: int, size: int) -> int:
+    return -(-count // size)
+
+
+def _rounded(count: int, unit: int) -> int:
+    return _divided(count, unit) * unit
+
+
+class Occupancy:
+    """What `h2d.occupancy` found: for the block size that was asked for, and over all others.
+
+    Attributes
+    ----------
+    gpu
+        The GPU, a row of `host_to_device.gpus`.
+    threads_per_block
+        Threads of a block.
+    blocks, warps
+        Blocks and warps that are on a multiprocessor at a time.
+    occupancy
+        Warps, as a share of the places that the multiprocessor has for them: 0 to 1.
+    limited_by
+        What there is no more of: "registers", "shared memory", "warps", "blocks".
+    limits
+        Blocks that each of these has room for.
+    over_sizes
+        (threads a block, occupancy, what limits) for every block size of whole warps.
+    """
+
+    def __init__(self, gpu: gpus.GPU, threads: int, needs_at: Callable[[int], Needs], of: str = "") -> None:
+        self.gpu, self.threads_per_block, self.of = gpu, threads, of
+        self.needs = needs_at(threads)
+        a = gpu.architecture
+        self._fit = fit(a, self.needs, threads)
+        sizes = range(a.warp_size, a.threads_per_block + 1, a.warp_size)
+        self._fits = tuple(fit(a, needs_at(size), size) for size in sizes)
+        self.blocks, self.warps, self.occupancy = self._fit.blocks, self._fit.warps, self._fit.occupancy
+        self.limited_by, self.limits = self._fit.limited_by, self._fit.limits
+
+    @property
+    def over_sizes(self) -> tuple[tuple[int, float, tuple[str, ...]], ...]:
+        return tuple((each.threads, each.occupancy, each.limited_by) for each in self._fits)
+
+    @property
+    def _words(self) -> tuple[str, str, str]:
+        """What the maker calls a multiprocessor, a warp and a block."""
+        if self.gpu.vendor == "NVIDIA":
+            return "SM", "warps", "blocks"
+        return ("WGP" if "RDNA" in self.gpu.architecture.family else "CU"), "wavefronts", "work-groups"
+
+    def summary(self) -> str:
+        """Return the result in a sentence or two."""
+        unit, warps, blocks = self._words
+        a = self.gpu.architecture
+        if not self.blocks:
+            return f"It cannot run: {self._too_much()}."
+        text = (
+            f"{_count(self.blocks, blocks)} of {self.threads_per_block:,} threads on {_with_article(unit)} at a "
+            f"time: {self.warps} of {a.warps_per_multiprocessor} {warps}, occupancy {self.occupancy:.0%}. "
+        )
+        text += (
+            f"All places for {warps} are taken."
+            if self.occupancy == 1
+            else f"Limited by {_listed(self.limited_by)}."
+        )
+        if empty := -self.threads_per_block % a.warp_size:
+            whole = self._fit.taken[WARPS]
+            text += f" The last of a block's {whole} {warps} has {empty} lane{'s' * (empty > 1)} without a thread."
+        return text
+
+    def _too_much(self) -> str:
+        a, needs = self.gpu.architecture, self.needs
+        if needs.registers > a.registers_per_thread:
+            return f"{needs.registers} registers a thread, and there are {a.registers_per_thread} at most"
+        if needs.shared > a.shared_per_block:
+            return f"{needs.shared:,} bytes of shared memory a block, and there are {a.shared_per_block:,} at most"
+        return (
+            f"{self.threads_per_block:,} threads with {needs.registers} registers each take "
+            f"{self._fit.taken[REGISTERS]:,} registers as they are allocated, more than the "
+            f"{a.registers_per_multiprocessor:,} of a multiprocessor have room for"
+        )
+
+    def title(self) -> str:
+        """Return what was worked out, and that it was not measured."""
+        shared = f", {self.needs.shared:,} bytes of shared memory a block" if self.needs.shared else ""
+        of = f"{self.of}: " if self.of else ""
+        return (
+            f"{of}{self.threads_per_block:,} threads a block, {self.needs.registers} registers a thread{shared}, "
+            f"on the {self.gpu.vendor} {self.gpu.name} ({self.gpu.architecture.target}); computed, not run"
+        )
+
+    def table(self) -> Table:
+        """Return what each resource has room for."""
+        a, (unit, warps, blocks) = self.gpu.architecture, self._words
+        there = {
+            REGISTERS: a.registers_per_multiprocessor,
+            SHARED: a.shared_per_multiprocessor,
+            WARPS: a.warps_per_multiprocessor,
+            BLOCKS: a.blocks_per_multiprocessor,
+            SCALAR: (a.scalar_registers or 0) * a.parts,
+        }
+        names = {WARPS: warps, BLOCKS: blocks, SHARED: "shared memory, bytes"}
+        rows = tuple(
+            (
+                names.get(name, name),
+                f"{self._fit.taken[name]:,}",
+                f"{there[name]:,}",
+                "any number" if math.isinf(limit) else f"{limit:,}",
+            )
+            for name, limit in self.limits.items()
+        )
+        header = ("", f"a {blocks[:-1]} takes", f"{_with_article(unit)} has", f"room for {blocks}")
+        return Table(self.title(), header, rows, (1, 2, 3), (self.summary(), self._best()))
+
+    def _best(self) -> str:
+        most = max(each.occupancy for each in self._fits)
+        sizes = [each.threads for each in self._fits if each.occupancy == most]
+        if not most:
+            return "No block size of whole warps can run."
+        shown = f"{', '.join(map(str, sizes[:6]))}{', …' if len(sizes) > 6 else ''}"
+        return f"The most over all block sizes is {most:.0%}, with {shown} threads."
+
+    def __repr__(self) -> str:
+        return str(self.table())
+
+    def alt(self) -> str:
+        """Return what the picture shows, for those who do not see it."""
+        runs: list[list[Any]] = []
+        for each in self._fits:
+            key = (f"{each.occupancy:.0%}", each.limited_by)
+            if runs and runs[-1][2] == key:
+                runs[-1][1] = each.threads
+            else:
+                runs.append([each.threads, each.threads, key])
+        said = [
+            f"{first if first == last else f'{first} to {last}'} threads: {share}, {_listed(by)}"
+            for first, last, (share, by) in runs
+        ]
+        return f"Occupancy over threads a block, with what limits it. {'; '.join(said)}. {self.summary()}"
+
+    def svg(self) -> str:
+        """Return the picture: a bar for each block size, in the colour and with the letter of what limits it."""
+        left, right, top, bottom, width, height = 40, 16, 26, 54, 490, 256
+        a = self.gpu.architecture
+        plot, tall = width - left - right, height - top - bottom
+        step = plot / len(self._fits)
+        parts = []
+        for share in (0, 0.25, 0.5, 0.75, 1):
+            y = top + tall * (1 - share)
+            parts.append(
+                f'<line x1="{left}" y1="{y:.1f}" x2="{width - right}" y2="{y:.1f}" stroke="{LINE}"/>'
+            )
+            parts.append(_text(left - 6, y + 4, f"{share:.0%}", INK, "end"))
+        parts.append(
+            _text(
+                2,
+                11,
+                f"occupancy of {_with_article(self._words[0])}",
+                QUIET,
+                "start",
+            )
+        )
+        for place, each in enumerate(self._fits):
+            x, high = left + place * step, tall * each.occupancy
+            mine = each.threads == self.threads_per_block
+            by = each.limited_by[0]
+            parts.append(
+                f'<rect x="{x + step * 0.12:.1f}" y="{top + tall - high:.1f}" width="{step * 0.76:.1f}" '
+                f'height="{high:.1f}" fill="{COLOURS[by]}" fill-opacity="{1 if mine else 0.55}"/>'
+            )
+            parts.append(_text(x + step / 2, top + tall + 12, LETTERS[by], COLOURS[by], "middle", 10))
+            if each.threads % 128 == 0:
+                parts.append(_text(x + step / 2, top + tall + 26, str(each.threads), INK, "middle"))
+        x = left + (self.threads_per_block / a.warp_size - 0.5) * step
+        y = top + tall * (1 - self.occupancy)
+        parts.append(
+            f'<path d="M{x:.1f} {max(y - 3, top):.1f} l-4 -7 h8 z" fill="{INK}"/>'
+            if self.blocks
+            else _text(x, top + tall - 4, "×", INK, "middle", 14)
+        )
+        parts.append(_text((left + width - right) / 2, top + tall + 40, "threads a block", QUIET, "middle"))
+        seen = [name for name in COLOURS if any(name == each.limited_by[0] for each in self._fits)]
+        x = float(left)
+        for name in seen:
+            parts.append(f'<rect x="{x:.1f}" y="{height - 9}" width="9" height="9" fill="{COLOURS[name]}"/>')
+            parts.append(_text(x + 13, height, f"{LETTERS[name]}: {name}", INK, "start"))
+            x += 36 + 6.4 * len(name)
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height + 4}" role="img" '
+            f'aria-label="{escape(self.alt())}" class="h2d-drawing" '
+            f'style="width: {width * 1.3:.0f}px; max-width: 100%; height: auto; font-family: inherit">{"".join(parts)}</svg>'
+        )
+
+    def html(self) -> str:
+        """Return the picture, and below it the result in words and as a table."""
+        return (
+            f'{DARK}<figure class="h2d-figure" style="margin: 1rem 0; padding: 0">{self.svg()}'
+            f'<figcaption style="margin: 0.5rem 0; max-width: 68ch; text-align: left">{escape(self.title())}. '
+            f"{escape(self.summary())}</figcaption></figure>"
+            f"<details><summary>What each resource has room for</summary>{self.table()._repr_html_()}</details>"
+        )
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        return {"text/html": self.html(), "text/plain": repr(self)}
+
+
+def _text(x: float, y: float, text: str, fill: str, anchor: str, size: float = 12) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" fill="{fill}">{escape(text)}</text>'
+
+
+def _with_article(unit: str) -> str:
+    return f"{'an' if unit == 'SM' else 'a'} {unit}"
+
+
+def _count(number: int, things: str) -> str:
+    return f"{number:,} {things if number != 1 else things[:-1]}"
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def occupancy(
+    kernel: Any,
+    threads_per_block: int | tuple[int, ...] = 256,
+    gpu: str = "A100",
+    *,
+    shared: int | Callable[[int], int] = 0,
+    **how: Any,
+) -> Occupancy:
+    """Return how many blocks of a kernel fit on a GPU's multiprocessor at a time, and what keeps more from fitting.
+
+    Parameters
+    ----------
+    kernel
+        A kernel, as `h2d.show` takes it: it is compiled for the GPU, and its registers and static shared memory are
+        those of the compiler. Or the number of registers of a thread.
+    threads_per_block
+        Threads of a block, or its shape.
+    gpu
+        The GPU's name, "A100" or "MI300X"; `host_to_device.gpus` has the table.
+    shared
+        Bytes of dynamic shared memory of a block, on top of what the kernel declares; or a function of the number of
+        threads that returns them.
+    how
+        For a kernel, what `h2d.show` takes: `types`, `args`, `entry`.
+
+    Raises
+    ------
+    ValueError
+        There is no such GPU in the table, a block has no such size, or registers or bytes are not whole numbers.
+
+    Examples
+    --------
+    >>> h2d.occupancy(40, 256, "A100").occupancy
+    0.75
+    """
+    found = gpus.find(gpu)
+    threads = _threads(threads_per_block, found.architecture)
+    dynamic = shared if callable(shared) else lambda _size: shared
+    if isinstance(kernel, numbers.Integral) and not isinstance(kernel, bool):
+        if how:
+            raise ValueError(f"{next(iter(how))} is for a kernel, and a number of registers was given")
+        whole, name = Needs(_whole("registers", kernel, 0)), ""
+    else:
+        from host_to_device.inspecting import resources
+
+        whole, name = resources.needs_of(kernel, found.architecture.target, **how)
+
+    def needs_at(size: int) -> Needs:
+        more = _whole("shared", dynamic(size), 0)
+        return Needs(whole.registers, whole.shared + more, whole.scalar_registers)
+
+    return Occupancy(found, threads, needs_at, name)
+
+
+def _threads(given: Any, a: gpus.Architecture) -> int:
+    sizes = given if isinstance(given, tuple) else (given,)
+    if not 1 <= len(sizes) <= 3:
+        raise ValueError(f"threads_per_block is {given!r}: a number, or a shape of one to three numbers")
+    threads = math.prod(_whole("threads_per_block", size, 1) for size in sizes)
+    if threads > a.threads_per_block:
+        raise ValueError(
+            f"threads_per_block is {given!r}: a block has {a.threads_per_block:,} threads at most"
+        )
+    return threads
+
+
+def _whole(name: str, value: Any, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise ValueError(f"{name} is {value!r}: a whole number from {least} is wanted")
+    return int(value)

@@ -1,0 +1,106 @@
+"""Listings as HTML: in notebooks and in the book, light and dark, wide and as narrow as a phone."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from typing import TYPE_CHECKING
+
+from host_to_device.measuring.figures import DARK
+
+if TYPE_CHECKING:
+    from .comparing import Comparison
+    from .listing import Listing, Row
+
+# Colours by what an instruction does; the remark says it, too.
+COLOURS = {
+    **dict.fromkeys(("load", "store", "copy"), "var(--h2d-blue, #0072b2)"),
+    **dict.fromkeys(("shared", "barrier", "shuffle"), "var(--h2d-green, #007a5a)"),
+    **dict.fromkeys(("fma", "tensor", "arithmetic"), "var(--h2d-purple, #aa4499)"),
+    **dict.fromkeys(("double", "spill", "atomic", "note"), "var(--h2d-orange, #b84a00)"),
+    **dict.fromkeys(("guard", "branch"), "var(--h2d-ink, #1f2328)"),
+}
+QUIET = "var(--h2d-line, #d0d4d9)"
+
+STYLE = f"""{DARK.replace(".h2d-figure", ".h2d-listing")}<style>
+.h2d-listing {{ max-width: 62rem; line-height: 1.45; container-type: inline-size; text-align: left; }}
+.h2d-listing p {{ margin: 0.3em 0; }}
+.h2d-listing ol {{ list-style: none; margin: 0.6em 0; padding: 0; }}
+.h2d-listing li {{ display: grid; grid-template-columns: minmax(0, 1.15fr) minmax(0, 1fr); gap: 0 1.2em;
+  margin: 0; padding: 0.05em 0 0.05em 0.7em; border-left: 3px solid transparent; }}
+.h2d-listing li > * {{ min-width: 0; }}
+.h2d-listing code {{ display: inline-block; background: none; border: 0; padding: 0 0 0 1.5em; text-indent: -1.5em; color: inherit;
+  font-size: 0.85em; white-space: pre-wrap; overflow-wrap: anywhere; }}
+.h2d-listing .h2d-remark {{ font-size: 0.88em; }}
+.h2d-listing li.h2d-source {{ display: block; margin-top: 0.7em; border-left: 0; padding-left: 0; font-weight: 600; }}
+.h2d-listing li.h2d-source span, .h2d-listing .h2d-stamp, .h2d-listing .h2d-fold {{
+  color: var(--h2d-quiet, #57606a); font-weight: 400; font-size: 0.85em; }}
+.h2d-listing li.h2d-source code {{ padding-left: 0.4em; text-indent: 0; }}
+.h2d-listing li.h2d-fold, .h2d-listing li.h2d-label {{ display: block; }}
+.h2d-listing .h2d-sides {{ display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 0 1.5em; }}
+.h2d-listing .h2d-sides li {{ display: block; }}
+.h2d-listing .h2d-sides .h2d-remark {{ display: block; padding-left: 1.3em; color: var(--h2d-quiet, #57606a); }}
+.h2d-listing table {{ border-collapse: collapse; font-size: 0.9em; margin: 0.6em 0; }}
+.h2d-listing th, .h2d-listing td {{ padding: 0.15em 0.7em 0.15em 0; text-align: left; font-weight: 400; border: 0;
+  background: none; }}
+.h2d-listing td {{ text-align: right; font-variant-numeric: tabular-nums; }}
+@container (max-width: 38rem) {{
+  .h2d-listing li {{ display: block; }}
+  .h2d-listing .h2d-remark {{ display: block; padding-left: 1.3em; color: var(--h2d-quiet, #57606a); }}
+  .h2d-listing .h2d-sides {{ grid-template-columns: minmax(0, 1fr); }}
+}}
+</style>"""
+
+
+def listing(shown: Listing) -> str:
+    """Return a listing as HTML."""
+    inside = f"<p>{_title(shown.title)}</p>{_rows(shown.rows)}<p class='h2d-stamp'>{escape(shown.stamp)}</p>"
+    return _frame(inside, shown.title)
+
+
+def comparison(shown: Comparison) -> str:
+    """Return two listings side by side, one below the other where it is narrow, with what differs in a table."""
+    sides = "".join(
+        f"<div><p>{_title(each.title)}</p>{_rows(each.rows)}<p class='h2d-stamp'>{escape(each.stamp)}</p></div>"
+        for each in shown.sides
+    )
+    head = "".join(f"<th scope='col'>{escape(name)}</th>" for name in ("", *shown.names))
+    body = "".join(
+        f"<tr><th scope='row'>{escape(what)}</th>{''.join(f'<td>{escape(each)}</td>' for each in numbers)}</tr>"
+        for what, *numbers in shown.table()
+    )
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return _frame(f"<p>{escape(shown.title)}</p>{table}<div class='h2d-sides'>{sides}</div>", shown.title)
+
+
+def _frame(inside: str, label: str) -> str:
+    return f"{STYLE}<div class='h2d-listing' role='group' aria-label='{escape(label)}'>{inside}</div>"
+
+
+def _title(text: str) -> str:
+    name, _, rest = text.partition(", ")
+    return f"<code style='padding: 0; text-indent: 0'>{escape(name)}</code>, {escape(rest)}"
+
+
+def _rows(rows: tuple[Row, ...]) -> str:
+    return f"<ol>{''.join(map(_row, rows))}</ol>"
+
+
+def _row(row: Row) -> str:
+    code = f"<code>{_breakable(escape(row.text))}</code>"
+    if row.sort == "source":
+        return f"<li class='h2d-source'><span>line {row.number}</span>{code}</li>"
+    if row.sort == "label":
+        return f"<li class='h2d-label'><code>{escape(row.text)}:</code></li>"
+    if row.sort == "fold":
+        return f"<li class='h2d-fold'>… {escape(row.text)}</li>"
+    colour = COLOURS.get(row.kind, QUIET)
+    number = f"<span class='h2d-fold'>{row.number}</span> " if row.sort == "code" else ""
+    said = f"<span class='h2d-remark'>{escape(row.remark)}</span>" if row.remark else "<span></span>"
+    wide = " class='h2d-label'" if row.sort == "code" and not row.remark else ""
+    return f"<li{wide} style='border-color: {colour}'><span>{number}{code}</span>{said}</li>"
+
+
+def _breakable(text: str) -> str:
+    """Let long names break after a dot or an underscore before they break anywhere."""
+    return re.sub(r"([._])(?=\w)", r"\1<wbr>", text)

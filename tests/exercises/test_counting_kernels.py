@@ -1,0 +1,262 @@
+"""What exercises count of a kernel besides its result: sectors a request, accesses, and the types it computes in."""
+
+import functools
+import math
+import textwrap
+
+import numpy as np
+import pytest
+
+from host_to_device import machine
+from host_to_device.exercises import (
+    Out,
+    Wrong,
+    inputs,
+    judge_sectors,
+    run_notes,
+    seen_launches,
+    values,
+    wide_operations,
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def stand_in():
+    """Kernels are made and run on the stand-in."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("H2D_MACHINE", "stand-in")
+        machine.start()
+        yield
+
+
+# -- sectors
+
+
+@functools.cache
+def copies():
+    """Return two kernels that copy a table: along its rows, and down its columns."""
+    from numba import cuda
+
+    @cuda.jit
+    def along(x, out):
+        column, row = cuda.grid(2)
+        if row < out.shape[0] and column < out.shape[1]:
+            out[row, column] = x[row, column]
+
+    @cuda.jit
+    def down(x, out):
+        row, column = cuda.grid(2)
+        if row < out.shape[0] and column < out.shape[1]:
+            out[row, column] = x[row, column]
+
+    return along, down
+
+
+def noted(kernel, shape, block=(32, 4)):
+    x = inputs.distinct(shape)
+    return run_notes(kernel, (x, Out(x.shape)), [math.ceil(64 / block[0]), math.ceil(16 / block[1])], block)
+
+
+def test_a_table_along_its_rows_takes_four_sectors_a_request():
+    got = noted(copies()[0], (16, 64))
+    assert got["accesses"] == 2 * 16 * 64
+    assert sorted(got["sectors"], key=lambda each: each["place"]) == [
+        {"place": place, "name": name, "access": access, "requests": 32, "sectors": 128.0}
+        for place, name, access in ((0, "x", "read"), (1, "out", "write"))
+    ]
+    judge_sectors(got, 4)
+    with pytest.raises(Wrong, match="take 4 sectors a request, and 3 are allowed"):
+        judge_sectors(got, 3)
+
+
+def test_a_table_down_its_columns_takes_a_sector_for_each_lane():
+    got = noted(copies()[1], (64, 16))
+    with pytest.raises(Wrong, match=r"the (reads of x|writes of out) take 32 sectors a request") as problem:
+        judge_sectors(got, 8, "Turn it.")
+    assert problem.value.hint == "Turn it."
+
+
+def test_the_worst_of_several_arrays_is_judged():
+    from numba import cuda
+
+    @cuda.jit
+    def turned(x, out):
+        column, row = cuda.grid(2)
+        if row < out.shape[0] and column < out.shape[1]:
+            out[row, column] = x[column, row]
+
+    with pytest.raises(Wrong, match="the reads of x take 32 sectors"):
+        judge_sectors(noted(turned, (64, 64)), 8)
+
+
+def test_several_lines_are_one_figure():
+    from numba import cuda
+
+    @cuda.jit
+    def twice(x, out):
+        i = cuda.grid(1)
+        out[i] = x[i]
+        out[i] += x[2 * i]
+
+    x = inputs.distinct(64)
+    got = run_notes(twice, (x, Out(32)), 1, 32)
+    reads = {each["name"]: each for each in got["sectors"] if each["access"] == "read"}
+    assert (reads["x"]["requests"], reads["x"]["sectors"]) == (2, 4 + 8)
+    judge_sectors(got, 6)
+
+
+def test_a_kernel_that_touches_nothing_needs_no_sectors():
+    from numba import cuda
+
+    @cuda.jit
+    def nothing(x, out):
+        pass
+
+    got = run_notes(nothing, (inputs.distinct(8), Out(8)), 1, 32)
+    assert got == {"accesses": 0, "sectors": []}
+    judge_sectors(got, 0)
+
+
+def test_what_was_noted_is_plain():
+    got = noted(copies()[0], (3, 5))
+    assert values.unpacked(values.packed(got)) == got
+
+
+# -- launches
+
+
+def notebook():
+    """Return the names of a notebook with two kernels and a function that launches them."""
+    from numba import cuda
+
+    source = """
+    def launch(x):
+        d_x = cuda.to_device(x)
+        for _ in range(2):
+            along[(1, 1), (32, 2)](d_x, cuda.device_array(x.shape, np.int32))
+        again = down
+        again[1, (32, 2)](d_x, cuda.device_array_like(d_x))
+        return along.py_func.__name__
+    """
+    names = dict(zip(("along", "down"), copies(), strict=True)) | {"cuda": cuda, "np": np}
+    exec(textwrap.dedent(source), names)
+    return names
+
+
+def test_launches_are_seen_with_their_kernels_and_dtypes():
+    names = notebook()
+    with seen_launches(names["launch"], "along", "down") as seen:
+        assert names["launch"](inputs.distinct((2, 32))) == "along"
+    assert seen == [
+        {"kernel": "along", "arguments": ["float32", "int32"]},
+        {"kernel": "along", "arguments": ["float32", "int32"]},
+        {"kernel": "down", "arguments": ["float32", "float32"]},
+    ]
+
+
+def test_a_launch_that_fails_is_seen_and_the_kernels_come_back():
+    names = notebook()
+    before = dict(names)
+    with pytest.raises(TypeError, match="argument"), seen_launches(names["launch"], "along") as seen:
+        names["along"][1, 32](np.float32(1))
+    assert names == before
+    assert seen == [{"kernel": "along", "arguments": ["float32"]}]
+
+
+# -- types
+
+
+def device_function(source, **names):
+    """Return the last device function of a source text, as a notebook cell would define it."""
+    import linecache
+
+    from numba import cuda
+
+    source = textwrap.dedent(source)
+    linecache.cache["<types>"] = (len(source), None, source.splitlines(True), "<types>")
+    names |= {"cuda": cuda, "np": np, "math": math, "__name__": "__main__"}
+    exec(compile(source, "<types>", "exec"), names)
+    return names["f"]
+
+
+def types_of(body, *arguments, **names):
+    source = f"@cuda.jit(device=True)\ndef f(x, i):\n    return {body}\n"
+    return wide_operations(device_function(source, **names), arguments or ("float32", "int64"))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "x * x + x",
+        "np.float32(0.5) * x",
+        "HALF * x",
+        "math.tanh(x)",
+        "np.float32(i) * x",
+        "x ** 3",
+        "i * 3 - 1",
+        "x if x > i else -x",
+    ],
+)
+def test_what_stays_narrow_is_not_named(body):
+    assert types_of(body, HALF=np.float32(0.5))["operations"] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "operands"),
+    [
+        ("0.5 * x", ["constant float64", "float32"]),
+        ("HALF * x", ["constant float64", "float32"]),
+        ("2 * x", ["int64", "float32"]),
+        ("i * x", ["int64", "float32"]),
+        ("i / 2", ["int64", "int64"]),
+        ("np.float32(0.5 * x)", ["constant float64", "float32"]),
+        ("math.exp(i)", ["int64"]),
+    ],
+)
+def test_where_float64_begins_is_named_with_its_line_and_types(body, operands):
+    found = types_of(body, HALF=0.5)["operations"]
+    assert [(each["type"], each["operands"]) for each in found] == [("float64", operands)]
+    assert found[0]["line"] == f"     3 | return {body}"
+
+
+def test_the_type_of_the_result_is_told():
+    assert types_of("np.float32(0.5 * x)")["result"] == "float32"
+    assert types_of("0.5 * x")["result"] == "float64"
+
+
+def test_a_device_function_that_is_called_is_looked_at_too():
+    source = """
+    @cuda.jit(device=True)
+    def inner(x):
+        return np.float32(2 * x)
+
+    @cuda.jit(device=True)
+    def f(x):
+        return inner(x) + x
+    """
+    found = wide_operations(device_function(source), ["float32"])
+    assert found["result"] == "float32"
+    assert [each["line"] for each in found["operations"]] == ["     4 | return np.float32(2 * x)"]
+
+
+def test_a_function_that_calls_itself_by_another_one_ends():
+    source = """
+    @cuda.jit(device=True)
+    def other(x):
+        return f(x)
+
+    @cuda.jit(device=True)
+    def f(x):
+        return other(x)
+    """
+    assert wide_operations(device_function(source), ["float32"]) == {"result": None, "operations": None}
+
+
+def test_what_only_a_gpu_has_types_for_is_not_judged():
+    unknown = {"result": None, "operations": None}
+    assert types_of("x + cuda.threadIdx.x") == unknown
+    assert types_of("x.shape") == unknown
+
+
+def test_no_float64_hides_behind_a_complex_number():
+    assert [each["type"] for each in types_of("x * 1j")["operations"]] == ["complex128"]
