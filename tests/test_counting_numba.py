@@ -18,6 +18,7 @@ import pytest
 
 from host_to_device.counting import Copies, count
 from host_to_device.standins import numba_cuda as cuda
+from tests.numbas_own import uncover
 
 RECORD = np.dtype([("a", np.int32), ("b", np.float64)])
 # Each sees `h`, 5 float32 on the host, `d` and `e`, the same on the device, `r`, 3 records there, and `s`, a stream.
@@ -270,6 +271,5 @@ def test_a_launch_that_is_refused_is_none():
 
 
 if __name__ == "__main__":
-    # The oracle is the numba.cuda inside Numba, also where numba-cuda's finder leads elsewhere.
-    sys.meta_path[:] = [each for each in sys.meta_path if type(each).__name__ != "NumbaCudaFinder"]
+    uncover()
     print(json.dumps(numbas_counts()))

@@ -1,11 +1,11 @@
-"""The benchmark command: `python -m host_to_device.bench simt|check|cuda_cpp|counting|torch_device [--quick]`."""
+"""The benchmark command: `python -m host_to_device.bench simt|check|cuda_cpp|counting|torch_device|show [--quick]`."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
-from host_to_device.bench import check, counting, cuda_cpp, simt, torch_device
+from host_to_device.bench import check, counting, cuda_cpp, inspecting, simt, torch_device
 
 BENCHMARKS = {
     "simt": simt.report,
@@ -13,6 +13,7 @@ BENCHMARKS = {
     "cuda_cpp": cuda_cpp.report,
     "counting": counting.report,
     "torch_device": torch_device.report,
+    "show": inspecting.report,
 }
 
 

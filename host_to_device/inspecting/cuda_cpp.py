@@ -68,9 +68,7 @@ def to_ptx(
     with tools.private_folder() as folder:
         answer = tools.call_python("child_nvrtc.py", request, folder, name="NVRTC")
     for place in (folder, *tools.headers()):  # of this machine alone
-        answer["ptx"] = (
-            answer["ptx"].replace(f'.file\t1 "{place}/', '.file\t1 "').replace(f' "{place}/', ' "')
-        )
+        answer["ptx"] = answer["ptx"].replace(f'"{place}/', '"')
     if answer["status"] == -1:
         can = answer["architectures"]
         raise CannotShow(
@@ -84,7 +82,7 @@ def to_ptx(
 
 def compile_error(log: str, source: str, entry: str | None, expression: str | None) -> CannotShow:
     """Return the compiler's first error in one line, with the learner's line."""
-    lines = source.splitlines()
+    lines = source.rpartition("#line 1\n")[2].splitlines()  # CuPy's headers stand before what it writes
     # NVRTC appends name expressions to the source, so that what is wrong with one is said of a line beyond it.
     first = re.search(rf"^{re.escape(FILE)}\((\d+)\): (?:catastrophic )?error:? ?(?:#\S+ )?(.*)$", log, re.M)
     if first is None:

@@ -42,8 +42,9 @@ def show(
         For which GPU: 'sm_75', 'sm_90', 'gfx942', or a GPU's name such as 'A100' or 'MI300X'. sm_90 if not given,
         for GCN gfx942.
     types
-        Of a Numba kernel's arguments: 'float32[:], float32[:], int64', or a tuple of Numba's types. Not needed for a
-        kernel with a signature, or that has been launched.
+        Of a Numba kernel's arguments: 'float32[::1], float32[::1], int64', or a tuple of Numba's types. `[::1]` is an
+        array without gaps, as launches have them; one of `[:]` is read through its strides. Not needed for a kernel
+        with a signature, or that has been launched.
     args
         Arguments as for a launch, to take the types from; nothing happens to them.
     entry

@@ -284,7 +284,7 @@ def signature_of(kernel: Any, types: Any, args: Sequence[Any] | None) -> tuple[A
         known = _known(kernel)
         if not known:
             raise CannotShow(
-                f"{name}() has no types yet: give args=(…) as for a launch, or types='float32[:], float32[:], int64', "
+                f"{name}() has no types yet: give args=(…) as for a launch, or types='float32[::1], int64', "
                 "or launch it first"
             )
         signature, source = known[-1], "its signature has"
@@ -327,7 +327,7 @@ def _read(types: Any) -> tuple[Any, ...]:
         return sigutils.normalize_signature(types)[0]
     except Exception as problem:
         raise CannotShow(
-            f"types={types!r} cannot be read ({problem}): write them as in 'float32[:], int64'"
+            f"types={types!r} cannot be read ({problem}): write them as in 'float32[::1], int64'"
         ) from None
 
 

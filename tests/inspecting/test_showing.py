@@ -47,13 +47,9 @@ def test_types_are_given_in_several_ways():
     }
     assert shown == {str(h2d.show(add, args=(F, F, F)))}
     assert loads(h2d.show(add, types=(int32[::1],) * 3)) == ["ld.global.u32"] * 2
-    assert (
-        loads(
-            h2d.show(add, types=(np.dtype("f8"), "float64[:]", "float64[:]")[1:] * 2 + ("float64[:]",))[:0]
-            or (h2d.show(add, types="float64[:], float64[:], float64[:]"))
-        )
-        == ["ld.global.f64"] * 2
-    )
+    # Arrays that may have gaps are read through their strides, at generic addresses.
+    gaps = h2d.show(add, types="float64[:], float64[:], float64[:]")
+    assert not loads(gaps) and sum(each.op == "ld.f64" for each in gaps.instructions) == 2
 
 
 def test_types_are_taken_from_the_kernels_signature_or_its_last_launch():
@@ -145,7 +141,6 @@ def test_a_raw_kernel_and_a_raw_module():
     assert str(h2d.show(kernel)) == str(h2d.show(SOURCES["vector_add.cu"]))
     module = RawModule(code=SOURCES["several.cu"])
     assert h2d.show(module, entry="third").kernel == "third"
-    assert h2d.show(module.get_function("third")).kernel == "third"
     wide = RawKernel(
         'extern "C" __global__ void k(N* x) { x[0] = x[1] * 2; }', "k", ("-DN=double", "-arch=sm_75")
     )
@@ -186,10 +181,10 @@ def test_what_cupy_writes_for_an_element_wise_kernel(cupy):
 
 
 def test_what_cupy_writes_for_a_reduction_and_for_python(cupy):
-    kernel = cupy.ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "norm")
+    kernel = cupy.ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "l2norm")
     listing = h2d.show(kernel, "cuda", args=(cupy.ones(8, np.float64),))
     assert "typedef double T;" in listing.text and "#define REDUCE(a, b) (a + b)" in listing.text
-    assert "atom" not in h2d.show(kernel, args=(cupy.ones(8, np.float64),)).text
+    assert any(remark.kind == "barrier" for remark in h2d.show(kernel, args=(cupy.ones(8),)).remarks)
     from host_to_device.standins.cupy import jit
 
     @jit.rawkernel()
@@ -293,6 +288,7 @@ def test_names_are_readable(mangled, name):
 
 def test_what_was_compiled_is_kept_and_found_again(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    cache._recent.clear()
     source = SOURCES["vector_add.cu"]
     first = str(h2d.show(source, "sass"))
     cache._recent.clear()

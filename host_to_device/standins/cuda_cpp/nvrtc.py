@@ -27,9 +27,12 @@ def _library() -> ctypes.CDLL:
         for path in sorted(Path(folder).glob("*/**/libnvrtc.so*")) + sorted(
             Path(folder).glob("*/**/nvrtc64_*.dll")
         ):
-            if ".alt" in path.name:
+            if ".alt" in path.name or "-builtins" in path.name:
                 continue
             try:
+                # It looks for its built-in functions by name only, in folders that do not include its own.
+                for builtins in path.parent.glob("libnvrtc-builtins.so.*"):
+                    ctypes.CDLL(str(builtins), mode=ctypes.RTLD_GLOBAL)
                 return ctypes.CDLL(str(path))
             except OSError:
                 continue
