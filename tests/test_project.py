@@ -114,7 +114,9 @@ def test_reading_needs_a_part_of_what_running_needs():
 
 def test_the_compilers_leave_the_rest_alone():
     """`requirements-inspect.txt` goes on top of the course, and beside the packages that drive a GPU."""
-    locked, course = (pins(text(name).splitlines()) for name in ("requirements-inspect.txt", "requirements.txt"))
+    locked, course = (
+        pins(text(name).splitlines()) for name in ("requirements-inspect.txt", "requirements.txt")
+    )
     direct = pins(PYPROJECT["dependency-groups"]["inspect"])
     assert direct and {package: locked.get(package) for package in direct} == direct, "run `make lock`"
     assert not set(locked) & set(course)

@@ -73,7 +73,9 @@ def resolve(python: Path, groups: list[str], lock: Path, options: list[str]) -> 
 
 def write(name: str, purpose: str, groups: list[str], lines: list[str]) -> None:
     """Write a requirement file, and say how long it is."""
-    header = f"# {purpose}\n# Written by `make lock` from pyproject.toml ({', '.join(groups)}): edit it there.\n"
+    header = (
+        f"# {purpose}\n# Written by `make lock` from pyproject.toml ({', '.join(groups)}): edit it there.\n"
+    )
     (ROOT / name).write_text(header + "\n".join(lines) + "\n", encoding="utf-8")
     print(f"{name}: {len(lines)} packages")
 

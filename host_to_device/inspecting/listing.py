@@ -15,6 +15,9 @@ from .remarks import KINDS, Remark
 WIDTH = 100  # columns of the text, at the most
 CODE = 52  # of these for the instruction, where a remark stands beside it
 
+# Kinds of instructions that mean little for the line that they were made of.
+LOOSE = ("argument", "wait", "other")
+
 NAMES = {"ptx": "PTX", "sass": "SASS", "gcn": "GCN", "cuda": "CUDA C++", "hip": "HIP"}
 
 
@@ -165,7 +168,7 @@ def make(
         compiled.name,
         what,
         str(compiled.architecture),
-        tuple(_rows(instructions, said, shown, sources, compiled, lines)),
+        tuple(_rows(instructions, said, shown, sources, compiled, lines, whole)),
         of_all,
         compiled.stamp,
         getattr(compiled, what),
@@ -182,11 +185,12 @@ def _rows(
     sources: Sources,
     compiled: Compiled,
     lines: bool,
+    exact: bool,
 ) -> list[Row]:
     rows: list[Row] = []
     before: tuple[str, int] | None = None
     targets = {each.target for each in instructions}
-    places = _headings(instructions, said, shown)
+    places = _headings(instructions, said, shown, exact)
     for each in shown:
         instruction = instructions[each if isinstance(each, int) else each[0]]
         rows += [Row("label", label.lstrip("$")) for label in instruction.labels if label in targets]
@@ -204,12 +208,15 @@ def _rows(
 
 
 def _headings(
-    instructions: Sequence[Instruction], said: Sequence[Remark], shown: Sequence[int | tuple[int, ...]]
+    instructions: Sequence[Instruction],
+    said: Sequence[Remark],
+    shown: Sequence[int | tuple[int, ...]],
+    exact: bool,
 ) -> dict[int, tuple[str, int]]:
     """Return the line of the source that each instruction is shown under.
 
-    Compilers mix the lines: a few instructions for an index that come from elsewhere, between those of one line, are
-    shown with these.
+    Compilers mix the lines. What fetches an argument is shown with what follows and, between instructions of one
+    line, a few for an index of another with these; where everything is shown, each below its own line.
     """
     runs: list[list[int]] = []
     for each in shown:
@@ -219,23 +226,16 @@ def _headings(
             runs[-1].append(each)
         else:
             runs.append([each])
-    working = {
-        instructions[each].place
-        for run in runs
-        for each in run
-        if said[each].kind in selecting.WEIGHTS or said[each].kind in ("guard", "compare", "branch")
-    }
     found: dict[int, tuple[str, int]] = {}
     before: tuple[str, int] | None = None
     for number, run in enumerate(runs):
         place = instructions[run[0]].place
-        if place not in working:  # it belongs to what comes next
-            following = (instructions[each[0]].place for each in runs[number + 1 :])
-            place = next((each for each in following if each in working), before or place)
-        elif before is not None and not any(said[each].kind in selecting.WEIGHTS for each in run):
-            following = [instructions[each[0]].place for each in runs[number + 1 : number + 2]]
-            boring = not any(said[each].kind in ("guard", "compare", "branch") for each in run)
-            place = before if boring and following == [before] else place
+        after = instructions[runs[number + 1][0]].place if number + 1 < len(runs) else None
+        if not exact and after is not None:
+            kinds = {said[each].kind for each in run}
+            loose = all(said[each].kind in LOOSE or instructions[each].op.startswith("cvta") for each in run)
+            if loose or (before == after and not kinds & {*selecting.WEIGHTS, "guard", "compare", "branch"}):
+                place = before if before == after else after
         found.update(dict.fromkeys(run, place))
         before = place
     return found

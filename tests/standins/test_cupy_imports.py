@@ -116,13 +116,18 @@ def test_it_needs_numpy_only():
 
 
 def test_importing_is_fast():
+    """It costs no more than importing NumPy does, in the same process."""
     code = """
-        import time, numpy, host_to_device
+        import time
+        before = time.perf_counter()
+        import numpy
+        between = time.perf_counter()
+        import host_to_device
         start = time.perf_counter()
         import host_to_device.standins.cupy
-        print(time.perf_counter() - start)
+        print((time.perf_counter() - start) / (between - before))
         """
-    assert min(float(script(code)[0]) for _ in range(3)) < 0.1
+    assert min(float(script(code)[0]) for _ in range(3)) < 1
 
 
 @pytest.mark.parametrize(

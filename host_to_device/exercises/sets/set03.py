@@ -203,7 +203,7 @@ class MelEdges(Exercise):
     """In float32, all the way."""
 
     number, points, minutes = "03.3", 4, 15
-    seconds = 60.0  # several functions are compiled, also on a busy machine
+    seconds = 40.0  # several functions are compiled, also on a busy machine
     needs = (
         "device function mel(f)",
         "device function hertz(m)",
@@ -336,7 +336,7 @@ class Rescale(Exercise):
     """Which way the warp lies."""
 
     number, points, minutes = "03.4", 5, 20
-    seconds = 60.0  # several kernels are compiled, also on a busy machine
+    seconds = 40.0  # several kernels are compiled, also on a busy machine
     needs = (
         "kernel feature_range(x, low, high)",
         "kernel rescale(x, low, high, out)",
@@ -676,7 +676,7 @@ class Objects(Exercise):
     """From a mask to objects."""
 
     number, points, minutes = "03.7", 10, 60
-    seconds = 60.0  # several kernels are compiled, also on a busy machine
+    seconds = 40.0  # several kernels are compiled, also on a busy machine
     needs = (
         "kernel start(mask, labels)",
         "kernel spread(old, new, changed)",
