@@ -94,7 +94,7 @@ def test_unknown_benchmark_is_one_line():
     )
     assert done.returncode == 2 and not done.stdout
     assert done.stderr.splitlines() == [
-        "no benchmark is called 'simd': there is simt, check, cuda_cpp, counting, torch_device"
+        "no benchmark is called 'simd': there is simt, check, cuda_cpp, counting, torch_device, show"
     ]
 
 
@@ -104,3 +104,14 @@ def test_unknown_benchmark_is_one_line():
 )
 def test_durations(seconds, text):
     assert simt.duration(seconds) == text
+
+
+def test_looking_inside_is_timed(monkeypatch, capsys):
+    from host_to_device.bench import inspecting
+
+    monkeypatch.setattr(inspecting, "LOOKS", [("a look", lambda: "a listing")])
+    assert __main__.main(["show", "--quick"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(
+        r"^a look +[\d.]+ .?s ± *\d+% +[\d.]+ .?s +3\.00 s +[\d.]+ .?s ± *\d+% +50\.0 ms", out, re.M
+    )
