@@ -17,7 +17,7 @@ from tests.exercises.mutating import OPERATORS, Change, changes, lines_that_diff
 from tests.kernels import mutating as kernels
 
 SETS = sorted(mutate.SOLUTIONS.glob("*.ipynb"))
-SAMPLE = 20  # mutants of all sets together, for `make test`
+SAMPLE = 32  # mutants of all sets together, for `make test`
 KERNEL = "@cuda.jit\ndef kernel(a, b, out):\n"
 HOST = "def host(x, n):\n"
 

@@ -42,7 +42,7 @@ def cases():
             some = [arch for arch in archs if not (told(text, "arch") and arch in ("sm_75", "gfx1100"))]
             for arch in some:
                 if wanted(text, what, arch=arch):
-                    often = arch in ("sm_75", "sm_90", "gfx942", "gfx1100")
+                    often = arch in ("sm_90", "gfx942")
                     yield pytest.param(name, what, arch, marks=() if often else pytest.mark.slow)
 
 
