@@ -373,7 +373,7 @@ def sample(mutants: list[Mutant], count: int, seed: int = 0) -> list[Mutant]:
     chosen = []
     while shuffled and len(chosen) < count:
         next_one = min(
-            shuffled, key=lambda each: (seen[each.change.operator] + seen[each.exercise] / 10, each.exercise)
+            shuffled, key=lambda each: (seen[each.exercise], seen[each.change.operator], each.exercise)
         )
         shuffled.remove(next_one)
         seen[next_one.change.operator] += 1
