@@ -6,7 +6,7 @@
 PYTHON ?= python3
 VENV   := .venv/bin
 SETUP  := tools/setup.py $(if $(filter file,$(origin PYTHON)),,--this-python)
-PYTEST := $(VENV)/python -m pytest -n 2 --dist loadfile --nbval --nbval-current-env \
+PYTEST := $(VENV)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --nbval --nbval-current-env \
             --nbval-sanitize-with tests/nbval-sanitize.cfg
 
 .DEFAULT_GOAL := help

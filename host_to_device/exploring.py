@@ -20,7 +20,7 @@ BLOCK_FILLS = (
 IDLE_FILL = "var(--h2d-idle, #ece9e4)"
 INK = "var(--h2d-ink, #1a1a1a)"
 QUIET = "var(--h2d-quiet, #6b6b6b)"
-WARNING = "var(--h2d-orange, #d55e00)"
+WARNING = "var(--h2d-orange-text, #b84a00)"
 
 CELL, GAP, LABEL = 34, 4, 84  # lengths in the SVG's own units
 LARGEST = {"n": 96, "blocks": 8, "threads_per_block": 16}

@@ -17,7 +17,7 @@ COLOURS = {
     **dict.fromkeys(("load", "store", "copy"), "var(--h2d-blue, #0072b2)"),
     **dict.fromkeys(("shared", "barrier", "shuffle"), "var(--h2d-green, #007a5a)"),
     **dict.fromkeys(("fma", "tensor", "arithmetic"), "var(--h2d-purple, #aa4499)"),
-    **dict.fromkeys(("double", "spill", "atomic", "note"), "var(--h2d-orange, #b84a00)"),
+    **dict.fromkeys(("double", "spill", "atomic", "note"), "var(--h2d-orange-text, #b84a00)"),
     **dict.fromkeys(("guard", "branch"), "var(--h2d-ink, #1f2328)"),
 }
 QUIET = "var(--h2d-line, #d0d4d9)"

@@ -25,7 +25,8 @@ STAND_IN = "stand-in"
 DARK = """<style>
 body[data-jp-theme-light="false"] .h2d-figure, body.vscode-dark .h2d-figure, html[theme="dark"] .h2d-figure {
   --h2d-ink: #e6e8eb; --h2d-quiet: #a4acb6; --h2d-line: #414a55; --h2d-paper: #15191e; --h2d-blue: #56b4e9;
-  --h2d-orange: #f2955a; --h2d-green: #3fc79d; --h2d-purple: #d793cd; color: #e6e8eb; }
+  --h2d-orange: #f2955a; --h2d-orange-text: #f2955a;
+  --h2d-green: #3fc79d; --h2d-purple: #d793cd; color: #e6e8eb; }
 </style>"""
 
 

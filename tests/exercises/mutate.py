@@ -366,18 +366,25 @@ def too_many(mutants: list[Mutant], equivalent: Iterable[tuple[str, ...]]) -> li
 
 
 def sample(mutants: list[Mutant], count: int, seed: int = 0) -> list[Mutant]:
-    """Draw mutants so that every operator and every exercise has its turn before any has a second one."""
+    """Draw mutants so that every set has its turn before any has a second one; in a set, operators and exercises."""
     shuffled = mutants[:]
     random.Random(seed).shuffle(shuffled)
     seen: Counter = Counter()
     chosen = []
     while shuffled and len(chosen) < count:
         next_one = min(
-            shuffled, key=lambda each: (seen[each.exercise], seen[each.change.operator], each.exercise)
+            shuffled,
+            key=lambda each: (
+                seen[each.path],
+                seen[each.change.operator],
+                seen[each.exercise],
+                each.exercise,
+            ),
         )
         shuffled.remove(next_one)
         seen[next_one.change.operator] += 1
         seen[next_one.exercise] += 1
+        seen[next_one.path] += 1
         chosen.append(next_one)
     return sorted(chosen, key=lambda each: mutants.index(each))
 

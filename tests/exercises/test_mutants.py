@@ -5,6 +5,7 @@ because it computes the same, stands in `equivalent.toml` with the reason.
 """
 
 import textwrap
+from collections import Counter
 
 import nbformat
 import pytest
@@ -17,7 +18,7 @@ from tests.exercises.mutating import OPERATORS, Change, changes, lines_that_diff
 from tests.kernels import mutating as kernels
 
 SETS = sorted(mutate.SOLUTIONS.glob("*.ipynb"))
-SAMPLE = 32  # mutants of all sets together, for `make test`
+SAMPLE = 2 * len(SETS)  # for `make test`: each takes some four seconds
 KERNEL = "@cuda.jit\ndef kernel(a, b, out):\n"
 HOST = "def host(x, n):\n"
 
@@ -408,13 +409,12 @@ def test_the_list_names_mutants_that_there_are_and_not_too_many():
     assert every and mutate.too_many(every, listed()) == []
 
 
-def test_a_sample_takes_every_operator_and_every_exercise():
+def test_a_sample_takes_every_set_and_many_operators():
     every = [mutant for path in SETS for mutant in mutants_of(path)]
     drawn = mutate.sample(every, SAMPLE)
     assert len(drawn) == SAMPLE and drawn == sorted(drawn, key=every.index)
-    operators = {mutant.change.operator for mutant in every}
-    assert {mutant.change.operator for mutant in drawn} == operators or len(operators) > SAMPLE
-    assert {mutant.exercise for mutant in drawn} == {mutant.exercise for mutant in every}
+    assert Counter(mutant.path for mutant in drawn) == dict.fromkeys(SETS, 2)
+    assert len({mutant.change.operator for mutant in drawn}) >= SAMPLE - 2, "nearly all of them differ"
 
 
 def test_a_sample_of_the_mutants_is_killed():

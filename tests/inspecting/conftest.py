@@ -7,10 +7,18 @@ import pytest
 from host_to_device.inspecting import tools
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _own_cache(tmp_path_factory):
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory):
+    """One folder for all of these tests."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(
+    scope="module", autouse=True
+)  # for a session, the notebooks tested after these would see it, too
+def _own_cache(cache):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("XDG_CACHE_HOME", str(cache))
         yield
 
 

@@ -15,8 +15,16 @@ FAULTS = """async () => (await axe.run(document, {resultTypes: ["violations"], p
         .join("\\n    "))"""
 
 
+# With every commit each theme and each width once; the other two pairs in `make test-all`.
+LOOKS = [
+    pytest.param([(1280, "light"), (390, "dark")], id="one"),
+    pytest.param([(1280, "dark"), (390, "light")], id="other", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize("looks", LOOKS)
 @pytest.mark.parametrize("page", PAGES)
-def test_axe_finds_no_serious_fault(open_page, url, page):
+def test_axe_finds_no_serious_fault(open_page, url, page, looks):
     tab = open_page(f"{url}{page}.html", reduced_motion="reduce")
     tab.evaluate("window.MathJax?.startup?.promise")
     tab.add_style_tag(
@@ -24,13 +32,12 @@ def test_axe_finds_no_serious_fault(open_page, url, page):
     )  # axe reads colours half-way through a fade
     tab.add_script_tag(path=AXE)
     found = {}
-    for width in (1280, 390):
+    for width, theme in looks:
         tab.set_viewport_size({"width": width, "height": 900})
         tab.wait_for_timeout(400)  # the theme waits before it finds out which boxes scroll now
-        for theme in ("light", "dark"):
-            tab.evaluate("theme => document.documentElement.dataset.theme = theme", theme)
-            for fault in tab.evaluate(FAULTS):
-                found.setdefault(fault, []).append(f"{theme} at {width}")
+        tab.evaluate("theme => document.documentElement.dataset.theme = theme", theme)
+        for fault in tab.evaluate(FAULTS):
+            found.setdefault(fault, []).append(f"{theme} at {width}")
     assert not found, "\n".join(f"{fault}\n    in {', '.join(places)}" for fault, places in found.items())
 
 

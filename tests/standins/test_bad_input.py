@@ -906,6 +906,8 @@ imports.redirect()
 import numpy as np
 from numba import cuda
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job begins by ignoring it
+
 @cuda.jit
 def forever(x, n):
     while n > 0:

@@ -297,11 +297,8 @@ def compared(module, chosen, x, y, **how):
 
 QUICK_PAIRS = [
     ("int32", "float32"),
-    ("uint8", "uint32"),
     ("float32", "float32"),
     ("int64", "uint64"),
-    ("int8", "int16"),
-    ("float64", "bool_"),
 ]
 PAIRS = [
     pytest.param(*pair, marks=() if pair in QUICK_PAIRS else pytest.mark.slow, id="-".join(pair))
