@@ -6,6 +6,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+import host_to_device as h2d
 from book import readings
 from host_to_device.inspecting import architectures, numba_ptx
 from host_to_device.inspecting.errors import MissingTool
@@ -68,3 +69,16 @@ def test_the_compiler_still_gives_what_is_read(name, tmp_path):
     except MissingTool as missing:
         pytest.skip(str(missing))
     assert not in_order([instruction for instruction, _ in reading["lines"]], answer["ptx"])
+
+
+def test_the_registers_that_the_lesson_quotes_are_the_compilers(tmp_path):
+    chapter = (ROOT / "chapters" / "03-kernels-numba.md").read_text(encoding="utf-8")
+    quoted = int(re.search(r"For a T4 `sigma_filter` compiles to (\d+) registers", chapter)[1])
+    kernel = kernel_of(
+        {"notebook": "03-kernels-numba", "cells": ["sigma"], "kernel": "sigma_filter", "fastmath": False}, tmp_path
+    )
+    try:
+        shown = h2d.show(kernel, "resources", "T4", types="float32[:, ::1], float32, float32[:, ::1]")
+    except MissingTool as missing:
+        pytest.skip(str(missing))
+    assert shown.resources["registers"] == quoted

@@ -58,9 +58,9 @@ class Compiled:
     @property
     def stamp(self) -> str:
         """Where this comes from: 'compiled for sm_90 by NVRTC 13.0 and ptxas 13.0.88, not run'."""
-        *others, last = (f"{name} {version}" for name, version in self.tools.items())
-        by = " and ".join(filter(None, (", ".join(others), last)))
-        return f"compiled for {self.architecture} by {by}, not run"
+        tools = [f"{name} {version}" for name, version in self.tools.items()]
+        by = " and ".join(filter(None, (", ".join(tools[:-1]), *tools[-1:])))
+        return f"compiled for {self.architecture}{' by ' * bool(by)}{by}, not run"
 
 
 def compile(
