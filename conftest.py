@@ -1,6 +1,8 @@
 """Tests run on the stand-in unless the environment says otherwise (`H2D_MACHINE=gpu make test`)."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -9,18 +11,31 @@ os.environ.setdefault("H2D_PROGRESS", "off")  # what the tests solve is nobody's
 
 
 def pytest_sessionstart(session):
-    """Build PyTorch's stand-in device first, so that no notebook's output has the line that says so."""
+    """Begin to build PyTorch's stand-in device, so that no notebook's output has the line that says so.
+
+    The tests are collected meanwhile; who needs the device before it is there waits for it.
+    """
     if os.environ["H2D_MACHINE"] == "stand-in" and not hasattr(session.config, "workerinput"):
-        from host_to_device.machine import SetUpError
-        from host_to_device.standins.torch_device import building
+        session.building = subprocess.Popen([sys.executable, "-c", BUILD], cwd=session.config.rootpath)
 
-        try:
-            import torch
 
-            building.built(torch)
-        except (ImportError, SetUpError) as problem:  # the tests that need it say so themselves
-            print(f"PyTorch's stand-in device is not there: {problem}")
+def pytest_sessionfinish(session):
+    """Leave no compiler behind."""
+    if hasattr(session, "building"):
+        session.building.wait()
 
+
+BUILD = """
+from host_to_device.machine import SetUpError
+from host_to_device.standins.torch_device import building
+
+try:
+    import torch
+
+    building.built(torch)
+except (ImportError, SetUpError) as problem:  # the tests that need it say so themselves
+    print(f"PyTorch's stand-in device is not there: {problem}")
+"""
 
 # What takes longest begins first, so that both workers are done at about the same time.
 LONGEST = (

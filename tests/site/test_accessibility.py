@@ -15,15 +15,28 @@ FAULTS = """async () => (await axe.run(document, {resultTypes: ["violations"], p
         .join("\\n    "))"""
 
 
-# With every commit each theme and each width once; the other two pairs in `make test-all`.
-LOOKS = [
-    pytest.param([(1280, "light"), (390, "dark")], id="one"),
-    pytest.param([(1280, "dark"), (390, "light")], id="other", marks=pytest.mark.slow),
-]
+LOOKS = [(1280, "light"), (390, "dark")], [(1280, "dark"), (390, "light")]
 
 
-@pytest.mark.parametrize("looks", LOOKS)
-@pytest.mark.parametrize("page", PAGES)
+def looked_at():
+    """Return each page with each theme and width.
+
+    The slow half waits for `make test-all`: the other theme at each width, and the sets of exercises after the first,
+    which are built as the first one is.
+    """
+    found, begun = [], set()
+    for page in PAGES:
+        folder = page.split("/")[0]
+        repeats = folder in begun and folder in ("exercises", "solutions")
+        begun.add(folder)
+        for looks in LOOKS:
+            slow = repeats or looks is not LOOKS[0]
+            name = f"{page}-{looks[0][1]} first"
+            found.append(pytest.param(page, looks, id=name, marks=[pytest.mark.slow] * slow))
+    return found
+
+
+@pytest.mark.parametrize(("page", "looks"), looked_at())
 def test_axe_finds_no_serious_fault(open_page, url, page, looks):
     tab = open_page(f"{url}{page}.html", reduced_motion="reduce")
     tab.evaluate("window.MathJax?.startup?.promise")
