@@ -15,6 +15,7 @@ from book import (
     measured,
     pages,
     readings,
+    wheel_table,
 )
 
 
@@ -32,6 +33,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         measured,
         pages,
         readings,
+        wheel_table,
     ):
         part.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -11,9 +11,13 @@ from host_to_device.counting.timelines import timeline
 from host_to_device.devices import device
 from host_to_device.exercises import answer, progress
 from host_to_device.exploring import explore_grid
+from host_to_device.exploring_banks import explore_banks
+from host_to_device.exploring_convolutions import explore_convolution
 from host_to_device.exploring_costs import explore_cost
+from host_to_device.exploring_lanes import explore_lanes
 from host_to_device.exploring_latency import explore_latency
 from host_to_device.exploring_placement import explore_placement
+from host_to_device.exploring_requests import explore_requests
 from host_to_device.exploring_strides import explore_strides
 from host_to_device.inspecting.comparing import compare
 from host_to_device.inspecting.occupancy import occupancy
@@ -23,6 +27,7 @@ from host_to_device.measuring.experiments import experiment
 from host_to_device.measuring.predicting import predict, records
 from host_to_device.measuring.timing import time
 from host_to_device.standins.numba_cuda.launching import stand_in
+from host_to_device.standins.warps import with_warp_size
 
 __all__ = [
     "SetUpError",
@@ -33,10 +38,14 @@ __all__ = [
     "count",
     "device",
     "experiment",
+    "explore_banks",
+    "explore_convolution",
     "explore_cost",
     "explore_grid",
+    "explore_lanes",
     "explore_latency",
     "explore_placement",
+    "explore_requests",
     "explore_strides",
     "occupancy",
     "predict",
@@ -49,5 +58,6 @@ __all__ = [
     "stop",
     "time",
     "timeline",
+    "with_warp_size",
 ]
 __version__ = "0.1.0"

@@ -94,7 +94,7 @@ def check(
     if warp_size not in (32, 64):
         raise ValueError(f"warp_size is {warp_size!r}: a warp has 32 lanes, or 64 on some GPUs of AMD")
     known = limits.capability(capability)
-    checked = _kernel(kernel)
+    checked = stand_in_of(kernel)
     named = {}
     for option, given in (
         ("outputs", outputs),
@@ -116,7 +116,7 @@ def check(
     )
 
 
-def _kernel(kernel: Any) -> Any:
+def stand_in_of(kernel: Any) -> Any:
     """Return the stand-in's form of a kernel, or say why there is none."""
     name = getattr(kernel, "__name__", type(kernel).__name__)
     if isinstance(kernel, CUDADispatcher):

@@ -6,7 +6,6 @@ import ast
 import math
 import sys
 import time
-import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,7 +25,13 @@ from host_to_device.checking.memory import (
 from host_to_device.checking.notes import Notes
 from host_to_device.standins.numba_cuda import helpers
 from host_to_device.standins.numba_cuda.flow import makes_local
-from host_to_device.standins.numba_cuda.interpreting import Interpreter, Lower, as_seen, interpreted
+from host_to_device.standins.numba_cuda.interpreting import (
+    Interpreter,
+    Lower,
+    as_seen,
+    interpreted,
+    lane_helpers,
+)
 from host_to_device.standins.numba_cuda.rewriting import BLOCK_SYNCS, PREFIX, WARP_SIZE, Program, syncs
 
 SWITCH = "switch"  # what a thread yields that lets another one take its turn
@@ -63,14 +68,6 @@ def _atomics() -> dict[str, Callable]:
         return lambda array, index, *values: array.atomic(index, on_one_element, values)
 
     return {name: recorded(name) for name in plain}
-
-
-def _for_warps_of(size: int, function: Callable) -> Callable:
-    """Return a helper that takes warps to have `size` lanes."""
-    if size == WARP_SIZE:
-        return function
-    space = {**function.__globals__, "WARP_SIZE": size, "signed": lambda bits: bits}
-    return types.FunctionType(function.__code__, space, function.__name__, function.__defaults__)
 
 
 class _Switching(Lower):
@@ -146,22 +143,19 @@ class Watch(Interpreter):
         notes: Notes | None = None,
     ) -> None:
         self.moment = Moment(warp_size=warp_size, most=accesses, notes=notes)
-        self.report, self.warp_size, self.fill = report, warp_size, fill
+        self.report, self.fill = report, fill
         self.current = (0, 0)
-        self.takers = {
-            each.__name__.removeprefix("take_"): _for_warps_of(warp_size, each) for each in helpers.TAKERS
-        }
         own = {**_atomics(), "fence": self.moment.fence, "local": self.local}
         own["fence_block"] = lambda: self.moment.fence(device=False)
-        own |= {name: _for_warps_of(warp_size, getattr(helpers, name)) for name in ("laneid", "lanemask_lt")}
-        if warp_size != WARP_SIZE:
-            own["activemask"] = lambda: (1 << warp_size) - 1
+        own |= lane_helpers(warp_size)
         program = switching(program) if switch else program
         program = replace(
             program, constants={key: self.constant(key, value) for key, value in program.constants.items()}
         )
         lower = _Switching if switch else Lower
-        super().__init__(program, grid, block, (), order, seconds, interpreted(program, own, lower))
+        super().__init__(
+            program, grid, block, (), order, seconds, interpreted(program, own, lower), warp_size
+        )
         self.ran = self.skipped = 0
         self.sampled = False
         self.ended: float | None = None  # when a thread ended last

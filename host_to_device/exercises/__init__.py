@@ -10,10 +10,12 @@ from host_to_device.exercises.answering import AnswerError, Verdict, answer, col
 from host_to_device.exercises.arithmetic import wide_operations
 from host_to_device.exercises.comparing import (
     judge_array,
+    judge_banks,
     judge_counts,
     judge_function,
     judge_kernel,
     judge_ratio,
+    judge_requests,
     judge_sectors,
 )
 from host_to_device.exercises.definition import Exercise, Wrong
@@ -41,10 +43,12 @@ __all__ = [
     "inputs",
     "judge",
     "judge_array",
+    "judge_banks",
     "judge_counts",
     "judge_function",
     "judge_kernel",
     "judge_ratio",
+    "judge_requests",
     "judge_sectors",
     "progress",
     "run_function",

@@ -514,6 +514,7 @@ def _answer(
     number: str, hint: int | None, namespace: dict[str, Any], strict: bool
 ) -> tuple[Verdict, list[str]]:
     remarks: list[str] = []
+    told: list[str] = []
     with safety.Shelter(namespace) as shelter:
         try:
             exercise = find(number)()
@@ -527,10 +528,11 @@ def _answer(
             judged = _judged(exercise, case, value)
             if judged.text:
                 break
+            told.append(exercise.remark(dict(case), value["got"]))
         verdict = _verdict(exercise, judged)
         if not strict:
             remarks = _remarks(exercise, verdict, shelter)
-    return verdict, [*shelter.remarks, *remarks]
+    return verdict, [*filter(None, told if verdict.right else ()), *shelter.remarks, *remarks]
 
 
 def _remarks(exercise: Exercise, verdict: Verdict, shelter: safety.Shelter) -> list[str]:

@@ -370,6 +370,71 @@ def judge_sectors(got: Mapping[str, Any], most: float, hint: str = "") -> None:
         )
 
 
+def judge_requests(
+    got: Mapping[str, Any], place: int, access: str, most: int, hint: str = "", *, least: int = 0
+) -> None:
+    """Judge how often the warps of a kernel go to an array in global memory.
+
+    Parameters
+    ----------
+    got
+        From `run_notes`.
+    place
+        Of the array among the kernel's arguments.
+    access
+        "read", "write" or "atomic".
+    most
+        How many requests, one for each time that a warp executes such an access, are enough.
+    hint
+        What to look at.
+    least
+        Fewer requests than this are a wrong use of the array, too.
+
+    Raises
+    ------
+    Wrong
+        If there are more, or fewer.
+    """
+    mine = [each for each in got["sectors"] if each["place"] == place and each["access"] == access]
+    count = sum(each["requests"] for each in mine)
+    if least <= count <= most:
+        return
+    name = mine[0]["name"] if mine else f"argument {place + 1}"
+    enough = f"{most:,} are enough" if count > most else f"{least:,} are needed"
+    what = "atomics on" if access == "atomic" else f"{access}s of"
+    raise Wrong(
+        f"the {what} {name} are {count:,} requests of warps, and {enough}",
+        hint or "What several threads of a block need can be fetched once, and kept in shared memory.",
+    )
+
+
+def judge_banks(got: Mapping[str, Any], most: float = 1.0, hint: str = "") -> None:
+    """Judge the bank conflicts of a kernel: the ways of a request, on average, for each shared array and access.
+
+    Parameters
+    ----------
+    got
+        From `run_notes`.
+    most
+        How many ways are allowed; 1 is no conflict.
+    hint
+        What to look at.
+
+    Raises
+    ------
+    Wrong
+        At the array and the access with the most, if these are more.
+    """
+    worst = max(got["banks"], key=lambda each: each["ways"] / each["requests"], default=None)
+    if worst is not None and worst["ways"] > most * worst["requests"]:
+        mean = number(round(worst["ways"] / worst["requests"], 1))
+        raise Wrong(
+            f"the {worst['access']}s of {worst['name']} in shared memory have {mean}-way bank conflicts, and "
+            + ("none are needed" if most == 1 else f"{most:g}-way is allowed"),
+            hint or "Which word does the next lane of the warp take, and in which of the 32 banks is it?",
+        )
+
+
 def judge_ratio(got: Mapping[str, Any], most: float, hint: str = "") -> None:
     """Judge a speed against a reference on the same device.
 

@@ -181,6 +181,16 @@ class Exercise:
         """
         raise NotImplementedError
 
+    def remark(self, case: dict[str, Any], got: Mapping[str, Any]) -> str:
+        """Return a line to be told below a right answer, such as what could not be tried here; "" for none.
+
+        Parameters
+        ----------
+        case, got
+            As for `judge`, which has not raised.
+        """
+        return ""
+
     def says(self, case: dict[str, Any]) -> str:
         """Return a case in a few of the learner's words, as a message begins with them: "size 1,000, block 128"."""
         shown = {name: value for name, value in case.items() if name != "seed"}

@@ -18,6 +18,7 @@ from host_to_device.exercises import safety
 from host_to_device.exercises.values import plain
 from host_to_device.machine import SetUpError
 from host_to_device.standins.numba_cuda.launching import stand_in
+from host_to_device.standins.warps import with_warp_size
 
 GUARD = 16  # elements before and behind every output that nobody may touch
 # An element of an output that holds the first fill after one launch and the second after another was never written.
@@ -110,6 +111,8 @@ def run_kernel(
     not_compared: Sequence[int] = (),
     partly: Sequence[int] = (),
     shared: int = 0,
+    warp_size: int = 32,
+    interpreted: bool = False,
 ) -> dict[str, Any]:
     """Launch a kernel under `h2d.check` in several orders; if that finds nothing, launch it twice as it is.
 
@@ -132,6 +135,11 @@ def run_kernel(
         Places of outputs of which not every element has to be written.
     shared
         Bytes of dynamic shared memory.
+    warp_size
+        32 lanes, or 64: then the kernel runs on the stand-in everywhere (`h2d.with_warp_size`).
+    interpreted
+        Whether the stand-in launches it without compiling it, with NumPy's type rules: for small launches of kernels
+        with many loops and barriers, which take longer to compile than to run. No difference on a GPU.
 
     Returns
     -------
@@ -165,7 +173,8 @@ def run_kernel(
             "not_compared": [names[place] for place in not_compared],
         }
     on_host = [_for_check(each) for each in arguments]
-    checked = check(kernel, schedules=schedules, seconds=max(0.5, 0.6 * safety.seconds_left()), **options)
+    seconds = max(0.5, 0.6 * safety.seconds_left())
+    checked = check(kernel, schedules=schedules, seconds=seconds, warp_size=warp_size, **options)
     if not hasattr(kernel, "py_func"):
         on_host = _on_device_of_cupy(on_host)
     report = checked[configuration](*on_host)
@@ -177,8 +186,8 @@ def run_kernel(
     got["whole"], got["inputs"] = [], []
     with _in_time():
         for number, fill in enumerate(FILLS):
-            with stand_in(seed=number or None):
-                wholes, inputs = _launch(kernel, arguments, outputs, configuration, fill)
+            with stand_in(seed=number or None, interpreted=interpreted or None):
+                wholes, inputs = _launch(kernel, arguments, outputs, configuration, fill, warp_size)
             got["whole"].append(wholes)
             got["inputs"] = inputs
     return got
@@ -199,7 +208,9 @@ def run_notes(
     dict
         "accesses", how many reads and writes there were; "sectors", a dict for each kind of access to an argument in
         global memory: "place" among the arguments, "name", "access" ("read", "write" or "atomic"), "requests",
-        and "sectors", those of all the requests together. Of a large grid, sectors are those of a few blocks.
+        and "sectors", those of all the requests together; "banks", a dict for each kind of access to a shared array:
+        "name", "access", "requests", and "ways", the ways of their bank conflicts added up (1 each is none). Of a
+        large grid, sectors and banks are those of a few blocks.
     """
     grid, block = (tuple(each) if isinstance(each, list | tuple) else each for each in (grid, block))
     names = parameters_of(kernel, len(arguments))
@@ -220,7 +231,14 @@ def run_notes(
             )
             total["requests"] += note.requests
             total["sectors"] += note.number * note.requests
-    return {"accesses": report.accesses, "sectors": list(found.values())}
+    banks: dict[tuple[str, str], dict[str, Any]] = {}
+    for note in report.notes:
+        if note.kind == "bank conflicts":
+            new = {"name": note.array, "access": note.access, "requests": 0, "ways": 0.0}
+            total = banks.setdefault((note.array, note.access), new)
+            total["requests"] += note.requests
+            total["ways"] += note.number * note.requests
+    return {"accesses": report.accesses, "sectors": list(found.values()), "banks": list(banks.values())}
 
 
 def _for_check(argument: Any) -> Any:
@@ -238,7 +256,12 @@ def _on_device_of_cupy(arguments: list) -> list:
 
 
 def _launch(
-    kernel: Any, arguments: Sequence[Any], outputs: list[int], configuration: tuple, fill: int
+    kernel: Any,
+    arguments: Sequence[Any],
+    outputs: list[int],
+    configuration: tuple,
+    fill: int,
+    warp_size: int = 32,
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Launch once on the device; return the outputs with their guards, and the other arrays."""
     raw = not hasattr(kernel, "py_func")
@@ -262,7 +285,9 @@ def _launch(
             given.append(part.reshape(*shape) if len(shape) != 1 else part)
         else:
             given.append(others.get(place, each))
-    if raw:
+    if warp_size != 32:
+        with_warp_size(kernel, warp_size)[configuration](*given)
+    elif raw:
         grid, block, *rest = configuration
         as_tuples = (each if isinstance(each, tuple) else (each,) for each in (grid, block))
         kernel(*as_tuples, tuple(given), shared_mem=rest[1] if rest else 0)

@@ -12,7 +12,10 @@ from host_to_device.exercises import (
     Out,
     Wrong,
     inputs,
+    judge_banks,
+    judge_requests,
     judge_sectors,
+    run_kernel,
     run_notes,
     seen_launches,
     values,
@@ -113,8 +116,84 @@ def test_a_kernel_that_touches_nothing_needs_no_sectors():
         pass
 
     got = run_notes(nothing, (inputs.distinct(8), Out(8)), 1, 32)
-    assert got == {"accesses": 0, "sectors": []}
+    assert got == {"accesses": 0, "sectors": [], "banks": []}
     judge_sectors(got, 0)
+    judge_banks(got)
+    judge_requests(got, 0, "read", 0)
+
+
+def test_requests_of_several_lines_are_judged_together():
+    from numba import cuda
+
+    @cuda.jit
+    def pairs(x, out):
+        i = cuda.grid(1)
+        out[i] = x[i]
+        out[i] += x[i + 1]
+
+    got = run_notes(pairs, (inputs.distinct(129), Out(128)), 2, 64)
+    judge_requests(got, 0, "read", 8, least=8)
+    with pytest.raises(Wrong, match="the reads of x are 8 requests of warps, and 7 are enough") as problem:
+        judge_requests(got, 0, "read", 7, "Share them.")
+    assert problem.value.hint == "Share them."
+    with pytest.raises(Wrong, match="the reads of x are 8 requests of warps, and 9 are needed"):
+        judge_requests(got, 0, "read", 20, least=9)
+    with pytest.raises(Wrong, match="the atomics on argument 2 are 0 requests of warps, and 1 are needed"):
+        judge_requests(got, 1, "atomic", 20, least=1)
+
+
+@functools.cache
+def turns():
+    """Return two kernels that turn a square in shared memory around: with rows of 32 words, and of 33."""
+    from numba import cuda
+
+    @cuda.jit
+    def square(x, out):
+        tile = cuda.shared.array((32, 32), np.float32)
+        column, row = cuda.grid(2)
+        tile[row, column] = x[row, column]
+        cuda.syncthreads()
+        out[row, column] = tile[column, row]
+
+    @cuda.jit
+    def padded(x, out):
+        tile = cuda.shared.array((32, 33), np.float32)
+        column, row = cuda.grid(2)
+        tile[row, column] = x[row, column]
+        cuda.syncthreads()
+        out[row, column] = tile[column, row]
+
+    return square, padded
+
+
+def test_a_column_of_a_square_tile_is_one_bank():
+    x = inputs.distinct((32, 32))
+    got = run_notes(turns()[0], (x, Out(x.shape)), 1, (32, 32))
+    banks = {each["access"]: each for each in got["banks"]}
+    assert (banks["write"]["requests"], banks["write"]["ways"]) == (32, 32)
+    assert (banks["read"]["requests"], banks["read"]["ways"]) == (32, 32 * 32)
+    with pytest.raises(
+        Wrong, match="the reads of tile in shared memory have 32-way bank conflicts, and none"
+    ) as problem:
+        judge_banks(got, hint="Pad it.")
+    assert problem.value.hint == "Pad it."
+    with pytest.raises(Wrong, match="and 16-way is allowed"):
+        judge_banks(got, 16)
+    judge_banks(got, 32)
+
+
+def test_a_padded_tile_has_no_bank_conflicts():
+    x = inputs.distinct((32, 32))
+    judge_banks(run_notes(turns()[1], (x, Out(x.shape)), 1, (32, 32)))
+
+
+def test_a_kernel_that_is_launched_interpreted_gives_the_same():
+    x = inputs.distinct((32, 32))
+    given = turns()[1], (x, Out(x.shape, x.dtype)), 1, (32, 32)
+    compiled, interpreted = (run_kernel(*given, interpreted=each) for each in (False, True))
+    assert compiled["findings"] == interpreted["findings"] == []
+    for one, other in zip(compiled["whole"], interpreted["whole"], strict=True):
+        assert one[0].tobytes() == other[0].tobytes()
 
 
 def test_what_was_noted_is_plain():

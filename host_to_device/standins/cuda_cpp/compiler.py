@@ -438,6 +438,8 @@ def explain(log: str, text: str) -> tuple[str, str]:
         error = re.search(r"(?:error|undefined reference).*", log)
         return error.group(0) if error else (log.strip().splitlines() or ["the compiler failed"])[-1], log
     line, words = int(first.group(1)), first.group(2)
+    if "H2D_GivenMask" in words:
+        words = "a mask of 32 bits for warps of 64 lanes: HIP, too, refuses masks of fewer than 64 bits"
     if "<<<" in text:
         words = "a kernel cannot launch kernels with <<<…>>> here"
     if missing := re.match(r"'?([^':]+)'?(?::| file) (?:No such file|not found)", words):

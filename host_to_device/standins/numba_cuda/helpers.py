@@ -233,7 +233,7 @@ def take_match_all_sync(values, first, lane, present, mask, value):
     for k in range(WARP_SIZE):
         if first + k < present and (mask >> k) & 1 and values[first + k] != value:
             return 0, False
-    return signed(mask & 0xFFFFFFFF), True
+    return signed(mask & ((1 << WARP_SIZE) - 1)), True
 
 
 def laneid(thread):

@@ -22,6 +22,7 @@ import ast
 import copy
 import math
 import time
+import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -40,7 +41,26 @@ from host_to_device.standins.numba_cuda.rewriting import (
     where,
 )
 
-TAKERS = {taker.__name__.removeprefix("take_"): taker for taker in helpers.TAKERS}
+
+def for_warps_of(size: int, function: Callable) -> Callable:
+    """Return a helper that takes warps to have `size` lanes."""
+    if size == WARP_SIZE:
+        return function
+    space = {**function.__globals__, "WARP_SIZE": size, "signed": lambda bits: bits}
+    return types.FunctionType(function.__code__, space, function.__name__, function.__defaults__)
+
+
+def takers(warp_size: int) -> dict[str, Callable]:
+    """Return what shuffles and votes give a thread, by their names, in warps of so many lanes."""
+    return {each.__name__.removeprefix("take_"): for_warps_of(warp_size, each) for each in helpers.TAKERS}
+
+
+def lane_helpers(warp_size: int) -> dict[str, Callable]:
+    """Return the helpers that depend on the number of lanes, by their names."""
+    own = {name: for_warps_of(warp_size, getattr(helpers, name)) for name in ("laneid", "lanemask_lt")}
+    if warp_size != WARP_SIZE:
+        own["activemask"] = lambda: (1 << warp_size) - 1
+    return own
 
 
 class Lower(ast.NodeTransformer):
@@ -194,6 +214,10 @@ class Interpreter:
         Numbers of a block's threads in the order in which they take their turns.
     seconds
         How long the launch may take.
+    function
+        The kernel as a Python function, if it is made already.
+    warp_size
+        32 or 64 lanes, for which the program is made, too.
     """
 
     def __init__(
@@ -205,10 +229,12 @@ class Interpreter:
         order: Iterable[int] | None = None,
         seconds: float = math.inf,
         function: Callable | None = None,
+        warp_size: int = WARP_SIZE,
     ) -> None:
+        self.warp_size, self.takers = warp_size, takers(warp_size)
         self.program, self.grid, self.block = program, grid, block
         self.shared = tuple(as_seen(each) for each in shared)
-        self.function = function or interpreted(program)
+        self.function = function or interpreted(program, lane_helpers(warp_size))
         self.threads = block[0] * block[1] * block[2]
         self.order = list(range(self.threads)) if order is None else [int(k) for k in order]
         self.ends = time.monotonic() + seconds
@@ -275,20 +301,20 @@ class Interpreter:
         """Let the warps go on whose threads all wait at the same warp operation; tell whether there were any."""
         groups: dict[tuple[int, str, int], list[int]] = {}
         for thread, asked in waiting.items():
-            if type(asked) is not int and (asked[0] in TAKERS or asked[0] == "syncwarp"):
-                groups.setdefault((thread // WARP_SIZE, asked[0], asked[1]), []).append(thread)
+            if type(asked) is not int and (asked[0] in self.takers or asked[0] == "syncwarp"):
+                groups.setdefault((thread // self.warp_size, asked[0], asked[1]), []).append(thread)
         for (warp, name, _), threads in groups.items():
             values: dict[int, Any] = {thread: waiting[thread][3] for thread in threads if name != "syncwarp"}
-            came = sum(1 << thread % WARP_SIZE for thread in threads)
+            came = sum(1 << thread % self.warp_size for thread in threads)
             for thread in threads:
                 asked = waiting.pop(thread)
                 if name == "syncwarp":
                     continue
-                mask = asked[2] if name.startswith("shfl") else asked[2] & came
-                answers[thread] = TAKERS[name](
+                mask = int(asked[2]) if name.startswith("shfl") else int(asked[2]) & came
+                answers[thread] = self.takers[name](
                     _Brought(values, asked[3]),
-                    warp * WARP_SIZE,
-                    thread % WARP_SIZE,
+                    warp * self.warp_size,
+                    thread % self.warp_size,
                     self.threads,
                     mask,
                     *asked[3:],

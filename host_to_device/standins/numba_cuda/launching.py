@@ -28,6 +28,7 @@ from host_to_device.standins.numba_cuda.interpreting import (
     as_seen,
     fault_line,
     interpreted,
+    lane_helpers,
     shared_arrays,
 )
 from host_to_device.standins.numba_cuda.streams import check_stream
@@ -62,6 +63,11 @@ class Compiled:
 
     function: Callable
     agree: bool
+
+
+def settings_now() -> Settings:
+    """Return how launches run at the moment."""
+    return settings
 
 
 @contextlib.contextmanager
@@ -116,9 +122,15 @@ class CUDADispatcher:
     """A function decorated with `cuda.jit`: a kernel to be launched, or a device function for kernels to call."""
 
     def __init__(
-        self, py_func: Callable, device: bool, signatures: list, options: dict[str, Any] | None = None
+        self,
+        py_func: Callable,
+        device: bool,
+        signatures: list,
+        options: dict[str, Any] | None = None,
+        warp_size: int = rewriting.WARP_SIZE,
     ) -> None:
         functools.update_wrapper(self, py_func)
+        self.warp_size = warp_size
         self.py_func, self.device = py_func, device
         self.targetoptions = options or {}  # under Numba's name: here they change nothing
         self.given_signatures = signatures
@@ -143,13 +155,13 @@ class CUDADispatcher:
     def program(self) -> rewriting.Program:
         """The rewritten kernel; made when it is first needed, so that names may be defined after it."""
         if self._program is None:
-            self._program = rewriting.program(self.py_func, is_device_function)
+            self._program = rewriting.program(self.py_func, is_device_function, self.warp_size)
         return self._program
 
     @property
     def interpreted(self) -> Callable:
         if self._interpreted is None:
-            self._interpreted = interpreted(self.program)
+            self._interpreted = interpreted(self.program, lane_helpers(self.warp_size))
         return self._interpreted
 
     @property
@@ -355,7 +367,9 @@ class Launch:
         now = settings
         threads, blocks = math.prod(self.block), math.prod(self.grid)
         order, block_order = _orders(threads, blocks, now.seed)
-        launcher = None if now.interpreted else self.launcher(values)
+        # Compiled kernels have warps of 32 lanes built in.
+        plainly = now.interpreted or self.kernel.warp_size != rewriting.WARP_SIZE
+        launcher = None if plainly else self.launcher(values)
         events.operated(self.kernel.__name__)
         if launcher is None:
             self.interpret(values, order, block_order, now.seconds)
@@ -482,7 +496,16 @@ class Launch:
     def interpreter(self, order: np.ndarray | None, seconds: float) -> Interpreter:
         shared = shared_arrays(self.arrays, self.shared)
         kernel = self.kernel
-        return Interpreter(kernel.program, self.grid, self.block, shared, order, seconds, kernel.interpreted)
+        return Interpreter(
+            kernel.program,
+            self.grid,
+            self.block,
+            shared,
+            order,
+            seconds,
+            kernel.interpreted,
+            kernel.warp_size,
+        )
 
     def interpret(self, values: tuple, order: np.ndarray, blocks: np.ndarray, seconds: float) -> None:
         runner = self.interpreter(order, seconds)

@@ -192,7 +192,7 @@ def test_reduction_with_shuffles_dynamic_shared_memory_and_constants(device, war
             COMMON.replace(
                 "unsigned t = threadIdx.x, all = ~0u;",
                 "unsigned t = threadIdx.x; unsigned long long all = ~0ull;",
-            ),
+            ).replace("0xffff,", "0xffffull,"),
             warp_size=64,
         )
     )

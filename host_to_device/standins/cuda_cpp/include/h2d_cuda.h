@@ -234,10 +234,22 @@ H2D_INLINE int __syncthreads_or(int p, H2D_LINE) { return (int)h2d::meet(h2d::OR
 
 #if H2D_WARP == 64
 typedef unsigned long long H2D_Mask;
+// What a kernel gives as a mask. HIP refuses masks of fewer than 64 bits (amd_warp_sync_functions.h): one that was
+// written for 32 lanes would be widened with zeros, and name the lower half of a warp only.
+struct H2D_GivenMask {
+    H2D_Mask lanes;
+    inline H2D_GivenMask(unsigned long long mask) : lanes(mask) {}
+    inline H2D_GivenMask(long long mask) : lanes((H2D_Mask)mask) {}
+    inline H2D_GivenMask(unsigned long mask) : lanes(mask) {}
+    inline H2D_GivenMask(long mask) : lanes((H2D_Mask)mask) {}
+    template <class T> H2D_GivenMask(T) = delete;
+    inline operator H2D_Mask() const { return lanes; }
+};
 #else
 typedef unsigned H2D_Mask;
+typedef H2D_Mask H2D_GivenMask;
 #endif
-H2D_INLINE void __syncwarp(H2D_Mask mask = (H2D_Mask)-1, H2D_LINE) { h2d::meet(h2d::SYNC_WARP, mask, 0, 0, line); }
+H2D_INLINE void __syncwarp(H2D_GivenMask mask = (H2D_Mask)-1, H2D_LINE) { h2d::meet(h2d::SYNC_WARP, mask, 0, 0, line); }
 H2D_INLINE H2D_Mask __activemask(H2D_LINE) { return (H2D_Mask)h2d::meet(h2d::ACTIVE, (H2D_Mask)-1, 0, 0, line); }
 
 namespace h2d {
@@ -251,34 +263,40 @@ template <class T> H2D_INLINE T shuffle(H2D_Mask mask, T v, int source, int line
     return unpack<T>(meet(SHUFFLE, mask, pack(v), source, line));
 }
 }  // namespace h2d
-template <class T> H2D_INLINE T __shfl_sync(H2D_Mask mask, T v, int source, int width = warpSize, H2D_LINE) {
+template <class T> H2D_INLINE T __shfl_sync(H2D_GivenMask mask, T v, int source, int width = warpSize, H2D_LINE) {
     return h2d::shuffle(mask, v, h2d::across(source, width, false), line);
 }
-template <class T> H2D_INLINE T __shfl_up_sync(H2D_Mask mask, T v, unsigned delta, int width = warpSize, H2D_LINE) {
+template <class T>
+H2D_INLINE T __shfl_up_sync(H2D_GivenMask mask, T v, unsigned delta, int width = warpSize, H2D_LINE) {
     return h2d::shuffle(mask, v, h2d::across((int)h2d::lane() - (int)delta, width, true), line);
 }
-template <class T> H2D_INLINE T __shfl_down_sync(H2D_Mask mask, T v, unsigned delta, int width = warpSize, H2D_LINE) {
+template <class T>
+H2D_INLINE T __shfl_down_sync(H2D_GivenMask mask, T v, unsigned delta, int width = warpSize, H2D_LINE) {
     return h2d::shuffle(mask, v, h2d::across((int)h2d::lane() + (int)delta, width, true), line);
 }
-template <class T> H2D_INLINE T __shfl_xor_sync(H2D_Mask mask, T v, int lanes, int width = warpSize, H2D_LINE) {
+template <class T> H2D_INLINE T __shfl_xor_sync(H2D_GivenMask mask, T v, int lanes, int width = warpSize, H2D_LINE) {
     int to = (int)h2d::lane() ^ lanes, end = ((int)h2d::lane() & ~(width - 1)) + width;
     return h2d::shuffle(mask, v, to >= end ? (int)h2d::lane() : to, line);
 }
-H2D_INLINE H2D_Mask __ballot_sync(H2D_Mask mask, int p, H2D_LINE) {
+H2D_INLINE H2D_Mask __ballot_sync(H2D_GivenMask mask, int p, H2D_LINE) {
     return (H2D_Mask)h2d::meet(h2d::BALLOT, mask, p != 0, 0, line);
 }
-H2D_INLINE int __any_sync(H2D_Mask mask, int p, H2D_LINE) { return h2d::meet(h2d::BALLOT, mask, p != 0, 0, line) != 0; }
-H2D_INLINE int __all_sync(H2D_Mask mask, int p, H2D_LINE) { return h2d::meet(h2d::BALLOT, mask, p == 0, 0, line) == 0; }
-template <class T> H2D_INLINE H2D_Mask __match_any_sync(H2D_Mask mask, T v, H2D_LINE) {
+H2D_INLINE int __any_sync(H2D_GivenMask mask, int p, H2D_LINE) {
+    return h2d::meet(h2d::BALLOT, mask, p != 0, 0, line) != 0;
+}
+H2D_INLINE int __all_sync(H2D_GivenMask mask, int p, H2D_LINE) {
+    return h2d::meet(h2d::BALLOT, mask, p == 0, 0, line) == 0;
+}
+template <class T> H2D_INLINE H2D_Mask __match_any_sync(H2D_GivenMask mask, T v, H2D_LINE) {
     return (H2D_Mask)h2d::meet(h2d::MATCH_ANY, mask, h2d::pack(v), 0, line);
 }
-template <class T> H2D_INLINE H2D_Mask __match_all_sync(H2D_Mask mask, T v, int *all, H2D_LINE) {
+template <class T> H2D_INLINE H2D_Mask __match_all_sync(H2D_GivenMask mask, T v, int *all, H2D_LINE) {
     H2D_Mask found = (H2D_Mask)h2d::meet(h2d::MATCH_ALL, mask, h2d::pack(v), 0, line);
     *all = found != 0;
     return found;
 }
 #define H2D_REDUCE(name, T, operation)                                                               \
-    H2D_INLINE T name(H2D_Mask mask, T v, H2D_LINE) {                                                \
+    H2D_INLINE T name(H2D_GivenMask mask, T v, H2D_LINE) {                                                \
         return (T)h2d::meet(h2d::operation, mask, (h2d::Bits)v, 0, line);                            \
     }
 H2D_REDUCE(__reduce_add_sync, int, REDUCE_ADD)
@@ -485,8 +503,12 @@ H2D_INLINE void __sincosf(float x, float *s, float *c) { sincosf(x, s, c); }
 
 // ---------------------------------------------------------------- bits
 
-H2D_INLINE int __popc(unsigned x) { return __builtin_popcount(x); }
-H2D_INLINE int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
+H2D_INLINE int __popcll(unsigned long long x) {  // the built-in one is a call into a library that is not linked
+    x -= x >> 1 & 0x5555555555555555ull;
+    x = (x & 0x3333333333333333ull) + (x >> 2 & 0x3333333333333333ull);
+    return (int)(((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0full) * 0x0101010101010101ull >> 56);
+}
+H2D_INLINE int __popc(unsigned x) { return __popcll(x); }
 H2D_INLINE int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }
 H2D_INLINE int __clzll(long long x) { return x ? __builtin_clzll((unsigned long long)x) : 64; }
 H2D_INLINE int __ffs(int x) { return __builtin_ffs(x); }

@@ -1,0 +1,126 @@
+"""What checks of kernels for two vendors call: run one source in warps of 32 and of 64, compile it for both."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from host_to_device.exercises.definition import Wrong
+from host_to_device.exercises.running import run_kernel
+from host_to_device.exercises.values import said
+from host_to_device.inspecting import compiling
+from host_to_device.inspecting.errors import CannotShow, MissingTool
+
+# What HIP's headers define for a source that is compiled for an AMD GPU, whatever the size of its wavefronts.
+FOR_AMD = ("-D__HIP_PLATFORM_AMD__=1",)
+# Lanes of a warp, and options of the compiler, by what a learner reads of the machine.
+MACHINES: dict[str, tuple[int, tuple[str, ...]]] = {
+    "NVIDIA, warps of 32": (32, ()),
+    "AMD Instinct, wavefronts of 64": (64, FOR_AMD),
+    "AMD Radeon, wavefronts of 32": (32, FOR_AMD),
+}
+TARGETS = ("sm_90", "gfx942", "gfx1100")
+SIZED_BY_WARP = re.compile(r"__shared__[^;(]*\[[^\]]*\bwarpSize\b")
+COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+
+
+def lanes_of(machine: str) -> int:
+    """Return how many lanes a warp has on a machine of `MACHINES`."""
+    return MACHINES[machine][0]
+
+
+def check_source(function: str, source: Any, *kernels: str) -> None:
+    """Raise `Wrong` if what a student's function returned is no source with these kernels, of this kind.
+
+    A shared array whose size is `warpSize` is refused here: NVRTC does not take it, and the compiler of a stand-in does.
+    """
+    if not isinstance(source, str):
+        raise Wrong(
+            f"{function}() returns {said(source)}", "Let it return the source of the kernel as a text."
+        )
+    plain = COMMENTS.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), source)
+    for kernel in kernels:
+        if not re.search(rf"__global__[^;{{]*\b{kernel}\s*\(", plain):
+            raise Wrong(f"{function}() returns a source without a kernel {kernel}", "Keep the kernel's name.")
+    if found := SIZED_BY_WARP.search(plain):
+        line = plain.count("\n", 0, found.end())
+        raise Wrong(
+            "the size of a shared array is warpSize",
+            "The compiler sets shared memory aside, and `warpSize` is a number that only the device knows. Give "
+            "the array a size that is enough on every machine.",
+            [f"{line + 1:>6} | {source.splitlines()[line].rstrip()}"],
+        )
+
+
+def run_port(
+    source: str,
+    name: str,
+    arguments: Sequence[Any],
+    grid: int,
+    block: int,
+    machine: str,
+) -> dict[str, Any]:
+    """Run a kernel as `run_kernel` does, as one of the `MACHINES` would: in warps of its size, with its macros.
+
+    Parameters
+    ----------
+    source, name
+        CUDA C++ that is HIP as well, and the kernel's name.
+    arguments, grid, block
+        As for `run_kernel`.
+    machine
+        A name in `MACHINES`. Where it has 64 lanes, the stand-in runs the kernel everywhere.
+
+    Returns
+    -------
+    dict
+        As from `run_kernel`, with the parameters' names of the source.
+    """
+    import cupy
+
+    lanes, options = MACHINES[machine]
+    kernel = cupy.RawKernel(source, name, options=options)
+    got = run_kernel(kernel, arguments, grid, block, schedules=2, warp_size=lanes)
+    parameters = re.search(rf"\b{name}\s*\(([^)]*)\)", source)
+    names = re.findall(r"(\w+)\s*(?:,|$)", parameters[1]) if parameters else []
+    if len(names) == len(arguments):
+        called = {f"argument {place}": each for place, each in enumerate(names, 1)}
+        for key in ("names", "input_names"):
+            got[key] = [called.get(each, each) for each in got[key]]
+    return got
+
+
+def compiled_for(source: str, name: str, targets: Sequence[str] = TARGETS) -> dict[str, Any]:
+    """Compile a kernel for GPUs of both vendors, without one of them.
+
+    Returns
+    -------
+    dict
+        "made": for each target what the kernel takes, as `inspecting.compiling.Compiled.resources` names it;
+        "refused": for each target that the compiler refused its first words; "missing": for each target whose compiler
+        is not installed the command that installs it.
+    """
+    got: dict[str, Any] = {"made": {}, "refused": {}, "missing": {}}
+    for target in targets:
+        try:
+            got["made"][target] = compiling.compile(source, name, "cuda", target, upto="resources").resources
+        except MissingTool as problem:
+            got["missing"][target] = str(problem)
+        except CannotShow as problem:
+            got["refused"][target] = str(problem)
+    return got
+
+
+def judge_compiled(got: Mapping[str, Any], hint: str) -> None:
+    """Raise `Wrong` for the first target that the source does not compile for; `got` is from `compiled_for`."""
+    for target, words in got["refused"].items():
+        raise Wrong(f"it does not compile for {target}: {words}", hint)
+
+
+def not_compiled(got: Mapping[str, Any]) -> str:
+    """Return one line that says for which targets nothing was compiled, and what to install; empty if for none."""
+    missing = got["missing"]
+    if not missing:
+        return ""
+    return f"Not compiled for {' and '.join(missing)}: {next(iter(missing.values()))}"
