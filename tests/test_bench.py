@@ -41,6 +41,7 @@ def test_other_tables_are_printed(monkeypatch, capsys):
     assert re.search(r"^tiled matmul 16×16 +[\d.]+ .?s ± *\d+%$", out, re.M)
 
 
+@pytest.mark.slow
 def test_the_check_is_measured(monkeypatch, capsys):
     monkeypatch.setattr(check, "RATIOS", [simt.Row("vector add", 64)])
     monkeypatch.setattr(check, "STEPS", [("tiled matmul", 16)])

@@ -75,7 +75,8 @@ def test_the_registers_that_the_lesson_quotes_are_the_compilers(tmp_path):
     chapter = (ROOT / "chapters" / "03-kernels-numba.md").read_text(encoding="utf-8")
     quoted = int(re.search(r"For a T4 `sigma_filter` compiles to (\d+) registers", chapter)[1])
     kernel = kernel_of(
-        {"notebook": "03-kernels-numba", "cells": ["sigma"], "kernel": "sigma_filter", "fastmath": False}, tmp_path
+        {"notebook": "03-kernels-numba", "cells": ["sigma"], "kernel": "sigma_filter", "fastmath": False},
+        tmp_path,
     )
     try:
         shown = h2d.show(kernel, "resources", "T4", types="float32[:, ::1], float32, float32[:, ::1]")

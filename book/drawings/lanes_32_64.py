@@ -18,7 +18,7 @@ def collected(first: int) -> list[list[int]]:
 
 
 def draw() -> Figure:
-    fig, both = plt.subplots(2, 1, figsize=(7.2, 6.2))
+    fig, both = plt.subplots(2, 1, figsize=(5.0, 5.6))
     titles = ("warps of 32: lanes 0 of both warps add", "a wavefront of 64: lane 0 adds, lane 32 does not")
     for ax, title, (left, right) in zip(both, titles, ((BLUE, GREEN), (BLUE, ORANGE)), strict=True):
         for first, colour in ((0, left), (32, right)):
@@ -27,7 +27,7 @@ def draw() -> Figure:
                 ax.scatter(
                     lanes,
                     [-step] * len(lanes),
-                    s=16,
+                    s=9,
                     marker="o" if heard else "x",
                     color=colour,
                     linewidths=1.1,

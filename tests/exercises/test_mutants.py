@@ -18,7 +18,7 @@ from tests.exercises.mutating import OPERATORS, Change, changes, lines_that_diff
 from tests.kernels import mutating as kernels
 
 SETS = sorted(mutate.SOLUTIONS.glob("*.ipynb"))
-SAMPLE = 2 * len(SETS)  # for `make test`: each takes some four seconds
+SAMPLE = len(SETS)  # for `make test`: each takes some four seconds
 KERNEL = "@cuda.jit\ndef kernel(a, b, out):\n"
 HOST = "def host(x, n):\n"
 
@@ -413,7 +413,7 @@ def test_a_sample_takes_every_set_and_many_operators():
     every = [mutant for path in SETS for mutant in mutants_of(path)]
     drawn = mutate.sample(every, SAMPLE)
     assert len(drawn) == SAMPLE and drawn == sorted(drawn, key=every.index)
-    assert Counter(mutant.path for mutant in drawn) == dict.fromkeys(SETS, 2)
+    assert Counter(mutant.path for mutant in drawn) == dict.fromkeys(SETS, 1)
     assert len({mutant.change.operator for mutant in drawn}) >= SAMPLE - 2, "nearly all of them differ"
 
 

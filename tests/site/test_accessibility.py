@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.site.reading import PAGES, ROOT
+from tests.site.reading import MORE_SETS, PAGES, ROOT
 
 pytestmark = [pytest.mark.site, pytest.mark.browser]
 
@@ -19,18 +19,11 @@ LOOKS = [(1280, "light"), (390, "dark")], [(1280, "dark"), (390, "light")]
 
 
 def looked_at():
-    """Return each page with each theme and width.
-
-    The slow half waits for `make test-all`: the other theme at each width, and the sets of exercises after the first,
-    which are built as the first one is.
-    """
-    found, begun = [], set()
+    """Return each page with each theme and width; with every commit each of them once."""
+    found = []
     for page in PAGES:
-        folder = page.split("/")[0]
-        repeats = folder in begun and folder in ("exercises", "solutions")
-        begun.add(folder)
         for looks in LOOKS:
-            slow = repeats or looks is not LOOKS[0]
+            slow = page in MORE_SETS or looks is not LOOKS[0]
             name = f"{page}-{looks[0][1]} first"
             found.append(pytest.param(page, looks, id=name, marks=[pytest.mark.slow] * slow))
     return found

@@ -10,7 +10,7 @@ import pytest
 from fontTools.ttLib import TTFont
 
 from book import address
-from tests.site.reading import NOTEBOOKS, PAGES, WRITTEN, read
+from tests.site.reading import MORE_SETS, NOTEBOOKS, PAGES, WRITTEN, read
 
 pytestmark = [pytest.mark.site, pytest.mark.browser]
 
@@ -70,6 +70,11 @@ def first_paint(tab) -> float:
     return tab.evaluate(f"{entry}.startTime") / 1000
 
 
+def a_sample_first(pages: list[str]) -> list:
+    """Return the pages, those that wait for `make test-all` marked."""
+    return [pytest.param(page, marks=[pytest.mark.slow] * (page in MORE_SETS)) for page in pages]
+
+
 @pytest.fixture(scope="module")
 def visit(chromium, url):
     """Open a page once, on a desktop and on a phone; the tests share what was seen."""
@@ -103,19 +108,19 @@ def visit(chromium, url):
     return visit_once
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", a_sample_first(PAGES))
 def test_a_page_opens_without_a_fault(visit, page):
     assert visit(page).faults == []
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", a_sample_first(PAGES))
 def test_a_page_asks_no_other_host(visit, url, page):
     assert [
         request for request in visit(page).requests if not request.startswith((url, "data:", "blob:"))
     ] == []
 
 
-@pytest.mark.parametrize("page", WRITTEN)
+@pytest.mark.parametrize("page", a_sample_first(WRITTEN))
 def test_formulas_are_typeset(visit, page):
     wanted = len(read(page).select(".math"))
     assert visit(page).formulas == wanted
@@ -127,7 +132,7 @@ def test_the_book_has_formulas():
     assert any(read(page).select(".math") for page in WRITTEN), "nothing above was tested"
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", a_sample_first(PAGES))
 def test_a_page_is_light(visit, page, record_property):
     record_property("kilobytes", round(visit(page).weight / 1000))
     print(f"\n{page}: {visit(page).weight / 1000:.0f} KB")
@@ -136,7 +141,7 @@ def test_a_page_is_light(visit, page, record_property):
 
 
 @pytest.mark.slow  # a time: on a machine that does other things as well it says nothing
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", a_sample_first(PAGES))
 def test_a_page_paints_at_once(visit, open_page, url, page):
     """The best of a few visits: other tests may be taking the processor at the same time."""
     best = visit(page).paint
@@ -147,14 +152,14 @@ def test_a_page_paints_at_once(visit, open_page, url, page):
     assert best <= SLOWEST
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", a_sample_first(PAGES))
 def test_every_icon_is_in_a_font(visit, site, page):
     fonts = [TTFont(path) for path in (site / "_static/vendor/fontawesome/webfonts").glob("*.woff")]
     held = {chr(code) for font in fonts for code in font.getBestCmap()}
     assert visit(page).icons and not visit(page).icons - held
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", a_sample_first(PAGES))
 def test_a_page_fits_a_phone(visit, page):
     assert visit(page).too_wide == ""
 

@@ -645,13 +645,17 @@ class Linear(Exercise):
     )
 
     def cases(self, seed):
-        shapes = [(10, 3, 5), (8, 16, 8), (3, 11, 10)]
+        shapes = [(10, 3, 5), (8, 16, 8), (3, 9, 10)]
         if seed:
             generator = np.random.default_rng((0x58, seed))
             shapes = [
                 (int(generator.integers(9, 13)), *(int(side) for side in generator.integers(1, 8, 2))),
                 (8, 8 * int(generator.integers(2, 4)), 8),
-                (int(generator.integers(2, 8)), *(int(side) for side in generator.integers(9, 15, 2))),
+                (
+                    int(generator.integers(2, 8)),
+                    8 * int(generator.integers(1, 3)) + 1,
+                    int(generator.integers(9, 15)),
+                ),
             ]
         return [
             {"rows": rows, "inner": inner, "columns": columns, "seed": seed * 100 + 10 * place}

@@ -216,6 +216,7 @@ class MaxPool(Exercise):
     """The largest under the window."""
 
     number, points, minutes = "07.3", 3, 15
+    seconds = 60.0
     needs = ("kernel max_pool(image, window, stride, padding, out)",)
     hints = (
         "Which pixels are under the window of `out[row, column]`? Write down its first row and its first column; they "
@@ -629,6 +630,7 @@ class BytesTaken(Exercise):
     """Within this much memory."""
 
     number, points, minutes = "07.6", 5, 30
+    seconds = 60.0
     needs = ("function bytes_taken(step, most)",)
     hints = (
         "Three numbers of the pool matter: what it holds, what of that is in use, and its limit. Which of them do you "

@@ -715,18 +715,30 @@ class Port(Exercise):
             function = getattr(student, name)
             try:
                 # What is compiled the first time is not counted, and need not be large.
-                run_function(
-                    function, *[cp.asarray(each[:1, :9, :9] if each.ndim > 1 else each) for each in given]
-                )
+                small = [cp.asarray(each[:1, :9, :9] if each.ndim > 1 else each) for each in given]
+                got[f"first {name}"] = self.with_nonsense(cp, function, small)
             except NotImplementedError:
                 got["left"] = name
                 return got
             d_given = [cp.asarray(each) for each in given]
-            # Let what the function is given by the pool hold nothing that could pass for a result.
-            nonsense = [cp.full(2**place, np.nan, np.float32) for place in range(12) for _ in range(8)]
-            del nonsense
             got[name] = run_function(function, *d_given, counted=True)
         return got
+
+    def with_nonsense(self, cp, function, given):
+        """Call a function while `cp.empty` gives arrays full of NaN: what nobody writes must not get into a result."""
+        empty = cp.empty
+
+        def nonsense(*args, **keywords):
+            made = empty(*args, **keywords)
+            if made.dtype.kind == "f":
+                made.fill(np.nan)
+            return made
+
+        cp.empty = nonsense
+        try:
+            return run_function(function, *given)
+        finally:
+            cp.empty = empty
 
     def judge(self, case, got):
         getattr(self, f"judge_{case['part']}")(case, got)
@@ -786,8 +798,11 @@ class Port(Exercise):
         log = (np.matmul(a, b) ** 2).sum(axis=(1, 2)).astype(np.float32)
         whole = float(abs(self.array(case)).astype(np.float64).sum())
         sum_of, log_of = got["total"], got["log_of"]
+        never = "A place that no block has written got into the sum: as many blocks as places, in the first launch."
         if not isinstance(sum_of["result"], float):
             raise Wrong("total: it returns no Python float", "item() brings a single number to the host.")
+        if not np.isfinite(got["first total"]["result"]):
+            raise Wrong("total: it adds up memory that nobody has written", never)
         parts = "The sums of the blocks came over. Their own sum is a second launch of the same kernel, with one block."
         each = "The log comes to the host in pieces. A block writes its own place of one array, and the array moves once."
         for name, value, right, hint, most in (

@@ -23,7 +23,9 @@ def test_bits_are_counted_and_turned(device):
     narrow[:3] = 0, 1, 2**32 - 1
     counts = device(np.zeros(3 * 64, np.int32)), device(np.zeros(3 * 64, np.int32))
     turned = device(np.zeros(64, np.uint32)), device(np.zeros(64, np.uint64))
-    cuda_cpp.compile(BITS).function("bits")((1, 1, 1), (64, 1, 1), [device(narrow), device(wide), *counts, *turned])
+    cuda_cpp.compile(BITS).function("bits")(
+        (1, 1, 1), (64, 1, 1), [device(narrow), device(wide), *counts, *turned]
+    )
     for values, bits, found, other in zip((narrow, wide), (32, 64), counts, turned, strict=True):
         for place, value in enumerate(map(int, values)):
             lowest = (value & -value).bit_length()
