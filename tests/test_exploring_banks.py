@@ -9,7 +9,6 @@ import host_to_device as h2d
 from host_to_device.exploring_banks import LARGEST, BankPicture
 from host_to_device.standins import numba_cuda as cuda
 
-
 WORDS = 40 * 32 + 32
 
 

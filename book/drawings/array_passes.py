@@ -41,7 +41,7 @@ def draw() -> Figure:
                 )
                 place += WIDTH + GAP
             middle = (first + place - GAP) / 2
-            ax.text(middle, top - 0.05, name, ha="center", va="top", fontsize="small", color="#6b6b6b")
+            ax.text(middle, top - 0.05, name, ha="center", va="top", color="#6b6b6b")
             place += BETWEEN
     right, low = 9.6, -2 * ROW
     for line, (text, (fill, edge)) in enumerate((("read", READ), ("written", WRITTEN))):

@@ -22,6 +22,7 @@ from host_to_device.checking.racing import Party, advice_for, kind_of_race, pair
 from host_to_device.checking.report import Finding, Report
 from host_to_device.standins.numba_cuda.launching import dimensions
 
+OF_A_WARP = "Put __syncwarp() between the two, or give a mask that names exactly the lanes that take part."
 KINDS = {
     "out of bounds": "out of bounds",
     "barrier divergence": "barrier divergence",
@@ -260,7 +261,7 @@ class RawRun:
         kind = kind_of_race(seen.space, pair, self.beyond_warp)
         advice = advice_for(pair, access.block == other.block) if kind == "race" else ""
         if kind == "warp synchronisation":
-            advice = "Put __syncwarp() between the two, or give a mask that names exactly the lanes that take part."
+            advice = OF_A_WARP
         text = race_text(element, seen.space, access, other)
         more = (other.line,) if other.line != access.line else ()
         return self.finding(kind, text, access.line, *more, pair=pair, advice=advice, **about)
@@ -278,7 +279,8 @@ class RawRun:
         kind = KINDS.get(fault.kind, "failed")
         words = str(fault).partition(": ")[2].rpartition("; block")[0] or str(fault)
         words = words.removeprefix(f"{fault.kind}: ")
-        return self.finding(kind, words, fault.line, block=fault.block, thread=fault.thread)
+        advice = OF_A_WARP if kind == "warp synchronisation" else ""
+        return self.finding(kind, words, fault.line, block=fault.block, thread=fault.thread, advice=advice)
 
     def dependence(
         self, first: dict[str, np.ndarray], arrays: dict[str, np.ndarray], schedule: int

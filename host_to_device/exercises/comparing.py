@@ -70,6 +70,7 @@ def close(one: np.ndarray, other: np.ndarray, rtol: float | None = None, atol: f
     one, other = one.astype(wide), other.astype(wide)
     with np.errstate(all="ignore"):
         near = np.abs(one - other) <= atol + rtol * np.maximum(np.abs(other), 1e-3 * scale)
+    near &= np.isfinite(other)  # an infinity's tolerance is infinite
     return near | (one == other) | (np.isnan(one) & np.isnan(other))
 
 

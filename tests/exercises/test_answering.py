@@ -30,6 +30,7 @@ from host_to_device.exercises import (
     Out,
     Wrong,
     answering,
+    comparing,
     definition,
     inputs,
     judge_counts,
@@ -1018,3 +1019,9 @@ def test_in_jupyter_nothing_but_the_line_is_shown(tmp_path):
     assert error.output_type == "error" and error.ename == "AnswerError" and len(error.traceback) == 1
     assert outputs[11][0].data["text/plain"] == "2"  # the kernel is still there
     assert set(json.loads(progress.read_text())["solved"]) == {"98.1"}
+
+
+def test_nothing_but_an_infinity_is_close_to_an_infinity():
+    inf, nan = np.inf, np.nan
+    got, expected = np.array([inf, 1.0, -inf, nan, inf, 2.0]), np.array([inf, inf, inf, inf, 3.0, 2.0])
+    assert comparing.close(got, expected).tolist() == [True, False, False, False, False, True]
