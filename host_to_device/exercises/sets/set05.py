@@ -165,7 +165,7 @@ class Roll(Exercise):
         mistakes = [
             (
                 back,
-                "Your clips are rolled the other way. The sample `t` moves **to** `t + shift`; you bring it from there.",
+                "Your clips are rolled the other way. The sample `t` moves to `t + shift`; you bring it from there.",
             )
         ]
         judge_kernel(
