@@ -260,13 +260,13 @@ class RawRun:
         pair = pair_of(access, other)
         kind = kind_of_race(seen.space, pair, self.beyond_warp)
         advice = advice_for(pair, access.block == other.block) if kind == "race" else ""
-        if kind == "warp synchronisation":
-            advice = OF_A_WARP
         text = race_text(element, seen.space, access, other)
         more = (other.line,) if other.line != access.line else ()
         return self.finding(kind, text, access.line, *more, pair=pair, advice=advice, **about)
 
     def finding(self, kind: str, text: str, line: int, *more: int, **about: Any) -> Finding:
+        if kind == "warp synchronisation":
+            about["advice"] = OF_A_WARP  # the report's own is for Python
         return Finding(kind, text, self.file, (line or self.first_line(), *more), **about)
 
     def first_line(self) -> int:
@@ -279,8 +279,7 @@ class RawRun:
         kind = KINDS.get(fault.kind, "failed")
         words = str(fault).partition(": ")[2].rpartition("; block")[0] or str(fault)
         words = words.removeprefix(f"{fault.kind}: ")
-        advice = OF_A_WARP if kind == "warp synchronisation" else ""
-        return self.finding(kind, words, fault.line, block=fault.block, thread=fault.thread, advice=advice)
+        return self.finding(kind, words, fault.line, block=fault.block, thread=fault.thread)
 
     def dependence(
         self, first: dict[str, np.ndarray], arrays: dict[str, np.ndarray], schedule: int

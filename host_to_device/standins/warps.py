@@ -40,7 +40,7 @@ def with_warp_size(kernel: Any, warp_size: int) -> OfWarpSize:
     --------
     >>> h2d.with_warp_size(block_sum, 64)[1, 256](x, out)
     """
-    if isinstance(warp_size, bool) or warp_size not in WARP_SIZES:
+    if warp_size not in WARP_SIZES:
         raise ValueError(f"warp_size is {warp_size!r}: a warp has 32 lanes, or 64 on some GPUs of AMD")
     return OfWarpSize(kernel, int(warp_size))
 

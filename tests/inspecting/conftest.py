@@ -13,10 +13,9 @@ def cache(tmp_path_factory):
     return tmp_path_factory.mktemp("cache")
 
 
-@pytest.fixture(
-    scope="module", autouse=True
-)  # for a session, the notebooks tested after these would see it, too
+@pytest.fixture(scope="module", autouse=True)
 def _own_cache(cache):
+    """For each module: for a session, the notebooks that are tested after these would see it, too."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(cache))
         yield
