@@ -6,7 +6,9 @@ first state stands in its place, so it is worth looking at without moving anythi
 
 from __future__ import annotations
 
+import math
 import sys
+from collections.abc import Callable, Collection
 from html import escape
 from typing import Any
 
@@ -158,15 +160,62 @@ class Explorer:
             )
             for name, label in names.items()
         }
+        return self.linked(sliders, GridPicture)
+
+    def linked(self, controls: dict[str, Any], picture: Callable[..., Any]) -> Any:
+        """Return the controls and the picture as one box; each move of a control draws the picture anew.
+
+        `picture` makes one of the controls' values, which it gets by the controls' names.
+        """
+        import ipywidgets
+
         view = ipywidgets.HTML(self.picture.html())
 
         def redraw(_change: object) -> None:
-            self.picture = GridPicture(**{name: slider.value for name, slider in sliders.items()})
+            self.picture = picture(**{name: control.value for name, control in controls.items()})
             view.value = self.picture.html()
 
-        for slider in sliders.values():
-            slider.observe(redraw, names="value")
-        return ipywidgets.VBox([*sliders.values(), view])
+        for control in controls.values():
+            control.observe(redraw, names="value")
+        return ipywidgets.VBox([*controls.values(), view])
+
+    def on_scales(
+        self,
+        scales: dict[str, tuple[str, float, float, str]],
+        whole: Collection[str],
+        picture: Callable[..., Any],
+        width: str,
+    ) -> Any:
+        """Return logarithmic sliders and the picture as one box.
+
+        `scales` has label, low, high and unit of each; those in `whole` are whole numbers; `width` is the labels'.
+        """
+        import ipywidgets
+
+        sliders = {
+            name: ipywidgets.FloatLogSlider(
+                value=getattr(self.picture, name),
+                base=10,
+                min=math.log10(low),
+                max=math.log10(high),
+                step=0.05,
+                description=f"{label} ({unit})" if unit else label,
+                readout_format=",.0f" if name in whole else ".3g",
+                style={"description_width": width},
+                layout={"width": "min(100%, 32em)"},
+            )
+            for name, (label, low, high, unit) in scales.items()
+        }
+
+        def of_values(**asked: float) -> Any:
+            values = {}
+            for name, value in asked.items():
+                _, low, high, _ = scales[name]
+                value = min(max(value, low), high)  # a power of ten may land a hair beyond the end
+                values[name] = round(value) if name in whole else value
+            return picture(**values)
+
+        return self.linked(sliders, of_values)
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
         # Spelled out, because ipywidgets 7 (Colab's) has no method that returns it.

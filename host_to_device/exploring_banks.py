@@ -125,15 +125,7 @@ class BankExplorer(Explorer):
             )
             for name in ("stride", "offset")
         }
-        view = ipywidgets.HTML(self.picture.html())
-
-        def redraw(_change: object) -> None:
-            self.picture = BankPicture(**{name: each.value for name, each in moved.items()})
-            view.value = self.picture.html()
-
-        for each in moved.values():
-            each.observe(redraw, names="value")
-        return ipywidgets.VBox([*moved.values(), view])
+        return self.linked(moved, BankPicture)
 
 
 def explore_banks(stride: int = 1, offset: int = 0) -> BankExplorer:

@@ -160,15 +160,7 @@ class ConvolutionExplorer(Explorer):
             )
             for name, value in self.picture.given.items()
         }
-        view = ipywidgets.HTML(self.picture.html())
-
-        def redraw(_change: object) -> None:
-            self.picture = ConvolutionPicture(**{name: each.value for name, each in moved.items()})
-            view.value = self.picture.html()
-
-        for each in moved.values():
-            each.observe(redraw, names="value")
-        return ipywidgets.VBox([*moved.values(), view])
+        return self.linked(moved, ConvolutionPicture)
 
 
 def explore_convolution(

@@ -232,36 +232,7 @@ class CostExplorer(Explorer):
 
     def widget(self) -> Any:
         """Return the sliders and the picture as one ipywidgets box."""
-        import ipywidgets
-
-        sliders = {
-            name: ipywidgets.FloatLogSlider(
-                value=getattr(self.picture, name),
-                base=10,
-                min=math.log10(low),
-                max=math.log10(high),
-                step=0.05,
-                description=f"{label} ({unit})" if unit else label,
-                readout_format=",.0f" if name in WHOLE else ".3g",
-                style={"description_width": "11em"},
-                layout={"width": "min(100%, 32em)"},
-            )
-            for name, (label, low, high, unit) in SLIDERS.items()
-        }
-        view = ipywidgets.HTML(self.picture.html())
-
-        def redraw(_change: object) -> None:
-            values = {}
-            for name, slider in sliders.items():
-                _, low, high, _ = SLIDERS[name]
-                value = min(max(slider.value, low), high)  # a power of ten may land a hair beyond the end
-                values[name] = round(value) if name in WHOLE else value
-            self.picture = CostPicture(**values)
-            view.value = self.picture.html()
-
-        for slider in sliders.values():
-            slider.observe(redraw, names="value")
-        return ipywidgets.VBox([*sliders.values(), view])
+        return self.on_scales(SLIDERS, WHOLE, CostPicture, width="11em")
 
 
 def explore_cost(

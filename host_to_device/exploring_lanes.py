@@ -165,15 +165,7 @@ class LanesExplorer(Explorer):
                 ("first", "first offset", FIRSTS),
             )
         }
-        view = ipywidgets.HTML(self.picture.html())
-
-        def redraw(_change: object) -> None:
-            self.picture = LanesPicture(**{name: each.value for name, each in moved.items()})
-            view.value = self.picture.html()
-
-        for each in moved.values():
-            each.observe(redraw, names="value")
-        return ipywidgets.VBox([*moved.values(), view])
+        return self.linked(moved, LanesPicture)
 
 
 def explore_lanes(warp_size: int = 64, first: int = 16) -> LanesExplorer:

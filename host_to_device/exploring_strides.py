@@ -163,15 +163,7 @@ class StrideExplorer(Explorer):
         moved["dtype"] = ipywidgets.Dropdown(
             options=list(DTYPES), value=self.picture.dtype, description="dtype", **look
         )
-        view = ipywidgets.HTML(self.picture.html())
-
-        def redraw(_change: object) -> None:
-            self.picture = StridePicture(**{name: each.value for name, each in moved.items()})
-            view.value = self.picture.html()
-
-        for each in moved.values():
-            each.observe(redraw, names="value")
-        return ipywidgets.VBox([*moved.values(), view])
+        return self.linked(moved, StridePicture)
 
 
 def explore_strides(stride: int = 1, offset: int = 0, dtype: str = "float32") -> StrideExplorer:
