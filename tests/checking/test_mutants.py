@@ -24,14 +24,6 @@ CASES = {case.name: case for case in ALL}
 SIZE = 8
 
 
-@pytest.fixture(autouse=True, scope="module")
-def redirected():
-    """Undo the redirection when the file is through: later files may want Numba's own module."""
-    imports.redirect()
-    yield
-    imports.restore()
-
-
 def made(operator, lines):
     """Mutate the body of a small kernel; return the changed lines as they are afterwards."""
     body = "".join(f"    {line}\n" for line in lines.split("\n"))

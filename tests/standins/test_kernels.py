@@ -74,14 +74,6 @@ each_case_a_sample_first = pytest.mark.parametrize(
 )
 
 
-@pytest.fixture(autouse=True, scope="module")
-def redirected():
-    """Undo the redirection when the file is through: later files may want Numba's own module."""
-    imports.redirect()
-    yield
-    imports.restore()
-
-
 @contextmanager
 def words():
     """Give the warnings about kernels that run interpreted, and let no other warning pass."""

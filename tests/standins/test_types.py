@@ -36,13 +36,6 @@ DRAWN = settings(deadline=None, database=None, derandomize=True, phases=[Phase.g
 COUNT = 24  # elements of an array: special values first, then what hypothesis draws
 
 
-@pytest.fixture(autouse=True, scope="module")
-def redirected():
-    imports.redirect()
-    yield
-    imports.restore()
-
-
 @pytest.fixture(autouse=True)
 def no_words():
     """A kernel of this file never runs interpreted for want of a way to compile it, and says nothing else."""

@@ -15,12 +15,6 @@ from numba import cuda  # noqa: E402
 X = np.arange(256, dtype=np.float32)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _started():
-    """Begin as a notebook does: another file of tests may have undone it since this one was read."""
-    h2d.start()
-
-
 SUM = r"""
 extern "C" __global__ void block_sum(const float* x, float* out) {
     float value = x[blockIdx.x * blockDim.x + threadIdx.x];
