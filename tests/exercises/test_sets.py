@@ -143,7 +143,9 @@ def run_cells(path: Path) -> tuple[dict, dict[str, str], dict[str, str]]:
     names, printed, raised = {"__name__": "__main__"}, {}, {}
     for cell in notebooks.read(path).cells:
         if cell.cell_type == "code":
-            printed[cell.id], raised[cell.id] = run_source(cell.source, names, f"<{cell.id}>")
+            printed[cell.id], raised[cell.id] = run_source(
+                cell.source, names, f"<{path.parent.name} {cell.id}>"
+            )
     return names, printed, {name: error for name, error in raised.items() if error}
 
 
@@ -171,9 +173,15 @@ def stand_in(tmp_path_factory):
         yield
 
 
+@cache
+def solved(path: Path) -> tuple[dict, dict[str, str], dict[str, str], dict[str, type]]:
+    """Run a solution notebook once for all tests; return what `run_cells` does, and the exercises it has defined."""
+    return *run_cells(path), dict(definition.in_notebook)
+
+
 @each_set()
 def test_the_solution_is_right_and_has_all_points(path):
-    _, printed, raised = run_cells(path)
+    _, printed, raised, _ = solved(path)
     assert raised == {}
     for part in parts(path):
         most = nbgrader(part.answer)["points"]
@@ -199,15 +207,12 @@ def test_in_strict_mode_the_skeleton_ends_where_the_student_begins(path, monkeyp
     assert all("not written yet" in error for error in raised.values())
 
 
-@cache
-def solved(path: Path) -> dict:
-    """Return the names of a solution notebook that has been run."""
-    return run_cells(path)[0]
-
-
 def said_to(path: Path, part: Part, code: str) -> str:
     """Return what the check says to an answer in the place of the solution."""
-    names = dict(solved(path))
+    names, _, _, exercises = solved(path)
+    names = dict(names)
+    definition.in_notebook.clear()
+    definition.in_notebook.update(exercises)
     printed, error = run_source(code, names, f"<wrong {part.number}>")
     assert not error, f"a wrong answer has to be one that runs: {error}"
     printed, error = run_source(part.answer.source, names, "<answer>")

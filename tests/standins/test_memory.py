@@ -22,10 +22,10 @@ import numpy as np
 import pytest
 
 from host_to_device.standins import events
-from host_to_device.standins.numba_cuda import devices, memory, streams
+from host_to_device.standins.numba_cuda import allocation, devices, hints, layouts, memory, streams
 from tests.numbas_own import uncover
 
-cuda = SimpleNamespace(**(vars(streams) | vars(memory)))
+cuda = SimpleNamespace(**(vars(streams) | vars(allocation) | vars(hints) | vars(memory)))
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
 
@@ -651,9 +651,9 @@ def test_masked_arrays_are_refused():
 @pytest.mark.parametrize(
     ("hint", "kinds", "after"),
     [
-        (memory.In, ["allocation", "host to device"], [0, 0]),
-        (memory.Out, ["allocation", "device to host"], [1, 1]),
-        (memory.InOut, ["allocation", "host to device", "device to host"], [1, 1]),
+        (hints.In, ["allocation", "host to device"], [0, 0]),
+        (hints.Out, ["allocation", "device to host"], [1, 1]),
+        (hints.InOut, ["allocation", "host to device", "device to host"], [1, 1]),
     ],
 )
 @pytest.mark.filterwarnings("ignore")
@@ -671,16 +671,16 @@ def test_an_implicit_copy_gets_numbas_warning_at_the_callers_line():
     from numba.core.errors import NumbaPerformanceWarning
 
     with pytest.warns(NumbaPerformanceWarning, match="^Host array used in CUDA kernel will incur") as caught:
-        memory.InOut(np.zeros(3)).to_device([])
+        hints.InOut(np.zeros(3)).to_device([])
     assert caught[0].filename == __file__
 
 
 def test_no_warning_without_a_copy_of_an_array():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        memory.InOut(cuda.device_array(3)).to_device([])
-        memory.Out(np.zeros(3)).to_device([])
-        memory.InOut(np.zeros(1, RECORD)[0]).to_device([])
+        hints.InOut(cuda.device_array(3)).to_device([])
+        hints.Out(np.zeros(3)).to_device([])
+        hints.InOut(np.zeros(1, RECORD)[0]).to_device([])
 
 
 # Other
@@ -690,12 +690,12 @@ def test_dtypes_by_any_name():
     import numba
 
     for name in (numba.float32, np.float32, "f4", np.dtype("f4")):
-        assert memory.as_dtype(name) == np.float32
-    assert memory.as_dtype(numba.types.boolean) == np.bool_
-    assert memory.as_dtype(float) == np.float64
+        assert layouts.as_dtype(name) == np.float32
+    assert layouts.as_dtype(numba.types.boolean) == np.bool_
+    assert layouts.as_dtype(float) == np.float64
     for wrong in ("nope", 3.5, numba.types.unicode_type):
         with pytest.raises(TypeError):
-            memory.as_dtype(wrong)
+            layouts.as_dtype(wrong)
 
 
 def test_running_out_of_memory_is_cudas_error():
@@ -710,7 +710,8 @@ def test_importing_needs_no_numba():
     code = "import sys; sys.modules['numba'] = None; import {} as m; assert {}"
     package = "host_to_device.standins.numba_cuda"
     for name, check in {
-        "memory": "m.to_device([1.0])[0] == 1 and m.as_dtype('f4').itemsize == 4",
+        "layouts": "m.as_dtype('f4').itemsize == 4",
+        "memory": "m.to_device([1.0])[0] == 1",
         "random": "m.create_xoroshiro128p_states(3, 1).copy_to_host().shape == (3,)",
     }.items():
         subprocess.run(
@@ -719,10 +720,10 @@ def test_importing_needs_no_numba():
 
 
 def test_sizes():
-    assert memory.extent((3, 4), (32, 8), 8) == 96
-    assert memory.extent((3, 0), (32, 8), 8) == 0
-    assert memory.fill_in_size((2, -1), 6) == (2, 3)
-    assert math.prod(memory.fill_in_size((), 1)) == 1
+    assert layouts.extent((3, 4), (32, 8), 8) == 96
+    assert layouts.extent((3, 0), (32, 8), 8) == 0
+    assert layouts.fill_in_size((2, -1), 6) == (2, 3)
+    assert math.prod(layouts.fill_in_size((), 1)) == 1
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import warnings
 import numpy as np
 import pytest
 
-from host_to_device.standins.numba_cuda import devices, memory, random
+from host_to_device.standins.numba_cuda import allocation, devices, memory, random
 from tests.numbas_own import UNCOVER
 
 SEEDS = (0, 1, 42, 2**63 + 7, 2**64 - 1)
@@ -174,8 +174,8 @@ def test_record_type_is_numbas():
         (lambda: random.create_xoroshiro128p_states(-1, seed=1), ValueError),
         (lambda: random.create_xoroshiro128p_states(3, 1, subsequence_start=-1), ValueError),
         (lambda: random.create_xoroshiro128p_states(3, 1, stream=5), TypeError),
-        (lambda: random.init_xoroshiro128p_states(memory.device_array(3), 1), TypeError),
-        (lambda: random.init_xoroshiro128p_states(memory.device_array((2, 2)), 1), ValueError),
+        (lambda: random.init_xoroshiro128p_states(allocation.device_array(3), 1), TypeError),
+        (lambda: random.init_xoroshiro128p_states(allocation.device_array((2, 2)), 1), ValueError),
         (lambda: random.create_xoroshiro128p_states(2**50, 1), devices.CudaAPIError),
         (lambda: random.nothing_of_the_kind, AttributeError),
     ],

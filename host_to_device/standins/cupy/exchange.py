@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins import events
-from host_to_device.standins.numba_cuda.memory import MARK, extent
+from host_to_device.standins.numba_cuda.layouts import extent
+from host_to_device.standins.numba_cuda.memory import MARK
 
 from .base import NUMBERS, Base, adopt, view_of
 from .cuda.memory import UnownedMemory

@@ -9,6 +9,18 @@ from __future__ import annotations
 from typing import Any
 
 from host_to_device.standins.numba_cuda import random
+from host_to_device.standins.numba_cuda.allocation import (
+    defer_cleanup,
+    device_array,
+    device_array_like,
+    managed_array,
+    mapped,
+    mapped_array,
+    mapped_array_like,
+    pinned,
+    pinned_array,
+    pinned_array_like,
+)
 from host_to_device.standins.numba_cuda.devices import (
     CudaAPIError,
     CudaDriverError,
@@ -26,25 +38,13 @@ from host_to_device.standins.numba_cuda.devices import (
     require_context,
     select_device,
 )
+from host_to_device.standins.numba_cuda.hints import In, InOut, Out
 from host_to_device.standins.numba_cuda.launching import jit, reduce, stand_in
 from host_to_device.standins.numba_cuda.launching import reduce as Reduce
 from host_to_device.standins.numba_cuda.memory import (
-    In,
-    InOut,
-    Out,
     as_cuda_array,
-    defer_cleanup,
-    device_array,
-    device_array_like,
     from_cuda_array_interface,
     is_cuda_array,
-    managed_array,
-    mapped,
-    mapped_array,
-    mapped_array_like,
-    pinned,
-    pinned_array,
-    pinned_array_like,
     to_device,
 )
 from host_to_device.standins.numba_cuda.names import (

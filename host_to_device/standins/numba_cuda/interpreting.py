@@ -30,7 +30,7 @@ import numpy as np
 
 from host_to_device.standins.numba_cuda import helpers
 from host_to_device.standins.numba_cuda.errors import KernelStopped
-from host_to_device.standins.numba_cuda.memory import as_dtype
+from host_to_device.standins.numba_cuda.layouts import as_dtype
 from host_to_device.standins.numba_cuda.rewriting import (
     MODULES,
     PREFIX,

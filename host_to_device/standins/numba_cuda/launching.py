@@ -20,7 +20,7 @@ import numpy as np
 
 from host_to_device.standins import events
 from host_to_device.standins.device_limits import MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS
-from host_to_device.standins.numba_cuda import memory, random, rewriting
+from host_to_device.standins.numba_cuda import hints, layouts, memory, random, rewriting
 from host_to_device.standins.numba_cuda.devices import CudaAPIError
 from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStopped
 from host_to_device.standins.numba_cuda.interpreting import (
@@ -332,7 +332,7 @@ class Launch:
 
     def argument(self, value: Any, afterwards: list[Callable[[], None]]) -> Any:
         """Return the memory or the number for one value; host arrays are copied there, and back afterwards."""
-        if isinstance(value, memory.ArgHint):
+        if isinstance(value, hints.ArgHint):
             return value.to_device(afterwards, self.stream)._array
         if memory.is_device_memory(value):
             _check_dtype(value.dtype)
@@ -340,7 +340,7 @@ class Launch:
         if isinstance(value, np.ndarray):
             if isinstance(value, np.ma.MaskedArray):
                 raise TypeError("Unsupported array type: numpy.ma.MaskedArray")
-            memory.refuse_objects(value.dtype)
+            layouts.refuse_objects(value.dtype)
             _check_dtype(value.dtype)
             host = np.asarray(value)
             device, fresh = memory.auto_device(host, self.stream)
@@ -667,7 +667,7 @@ class Reduce:
             self.report(arr if size is None else arr[:size], res, stream)
         if res is not None:
             if memory.is_device_memory(res):
-                memory.store(res._array[:1], np.asarray(total))
+                layouts.store(res._array[:1], np.asarray(total))
             else:
                 res[0] = total
             return None

@@ -12,8 +12,7 @@ import math
 import operator
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,20 @@ import numpy as np
 from host_to_device.standins import events
 
 from .devices import CudaAPIError
+from .layouts import (
+    check_compatible,
+    check_contiguous,
+    check_order,
+    check_writable,
+    core,
+    extent,
+    fill_in_size,
+    is_contiguous,
+    layout,
+    new_array,
+    refuse_objects,
+    store,
+)
 from .streams import Stream, check_stream, default_stream, external_stream
 
 # In an array interface: this memory is the stand-in's, so its address is good on the host.
@@ -28,10 +41,6 @@ MARK = "host_to_device"
 
 OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY
 
-NOT_CONTIGUOUS = (
-    "Array contains non-contiguous buffer and cannot be transferred as a single memory region. "
-    "Please ensure contiguous buffer with numpy .ascontiguousarray()"
-)
 IMPLICIT_COPY = "Host array used in CUDA kernel will incur copy overhead to/from device."
 
 
@@ -443,10 +452,10 @@ class DeviceNDArray(DeviceNDArrayBase):
             raise NotImplementedError("transposing a non-2D DeviceNDArray isn't supported")
         if axes is not None and set(axes) != {0, 1}:
             raise ValueError(f"invalid axes list {axes!r}")
-        result = device_array(self.shape[::-1], self.dtype, stream=self.stream)
-        np.copyto(result._array, self._array.T)
+        result = new_device_memory(*layout(self.shape[::-1], None, self.dtype, "C"))
+        np.copyto(result, self._array.T)
         events.operated("transpose")
-        return result
+        return DeviceNDArray(result, self.stream)
 
     def split(self, section: int, stream: Stream | int = 0) -> Iterator[DeviceNDArray]:
         """Give views of `section` elements each, the last one shorter where they do not divide the array.
@@ -547,20 +556,7 @@ class ManagedNDArray(_HostAndDevice):
     """Memory that moves between host and device by itself; made by `managed_array`."""
 
 
-# Allocation
-
-
-def extent(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> int:
-    """Return the bytes between the lowest and the highest address of an array, 0 if it is empty."""
-    if 0 in shape:
-        return 0
-    return itemsize + sum((size - 1) * abs(stride) for size, stride in zip(shape, strides, strict=True))
-
-
-def new_array(shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: np.dtype) -> np.ndarray:
-    """Return an array with undefined contents and exactly these strides; None for an empty array's own."""
-    buffer = np.empty(0 if strides is None else extent(shape, strides, dtype.itemsize), np.byte)
-    return np.ndarray(shape, dtype, buffer, strides=strides)
+# Allocation and transfer
 
 
 def new_device_memory(shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -579,199 +575,6 @@ def new_device_memory(shape: tuple[int, ...], strides: tuple[int, ...], dtype: n
         ) from None
     events.allocated(extent(shape, strides, dtype.itemsize))
     return array
-
-
-def layout(
-    shape: Any, strides: Any, dtype: Any, order: str
-) -> tuple[tuple[int, ...], tuple[int, ...], np.dtype]:
-    """Return shape, strides and dtype in full, from what a learner may write.
-
-    Raises
-    ------
-    TypeError
-        If the shape is neither int nor tuple of ints, or the dtype is not NumPy's or holds Python objects.
-    ValueError
-        If a size is negative, the strides do not match the shape, or the order is neither `C` nor `F`.
-    """
-    dtype = refuse_objects(np.dtype(dtype))
-    if isinstance(shape, int):
-        shape = (shape,)
-    if not isinstance(shape, tuple | list):
-        raise TypeError(
-            f"object of type '{type(shape).__name__}' has no len(): the shape is an int or a tuple of ints"
-        )
-    if not all(isinstance(size, int | np.integer) for size in shape):
-        raise TypeError(f"all elements of shape must be ints, not {shape!r}")
-    shape = tuple(int(size) for size in shape)
-    if any(size < 0 for size in shape):
-        raise ValueError(f"negative dimensions are not allowed: {shape}")
-    if isinstance(strides, int):
-        strides = (strides,)
-    if not strides:
-        if order not in ("C", "F"):
-            raise ValueError("must be either C/F order")
-        strides = contiguous_strides(shape, dtype.itemsize, range(len(shape))[:: -1 if order == "C" else 1])
-    if len(strides) != len(shape):
-        raise ValueError("strides not match ndim")
-    return shape, tuple(strides), dtype
-
-
-def contiguous_strides(shape: tuple[int, ...], itemsize: int, axes: Any) -> tuple[int, ...]:
-    """Return strides without gaps, the first of `axes` running fastest."""
-    strides, step = [0] * len(shape), itemsize
-    for axis in axes:
-        strides[axis] = step
-        step *= shape[axis]
-    return tuple(strides)
-
-
-def layout_like(ary: Any) -> dict[str, Any]:
-    """Return shape, dtype and strides of a new array with the axes in the same order, and without gaps."""
-    if ary.flags["C_CONTIGUOUS"]:
-        axes = range(ary.ndim)[::-1]
-    elif ary.flags["F_CONTIGUOUS"]:
-        axes = range(ary.ndim)
-    else:
-        axes = sorted(range(ary.ndim), key=lambda axis: ary.strides[axis])
-    strides = contiguous_strides(ary.shape, ary.dtype.itemsize, axes)
-    return {"shape": ary.shape, "dtype": ary.dtype, "strides": strides}
-
-
-def device_array(
-    shape: int | tuple[int, ...],
-    dtype: Any = np.float64,
-    strides: int | tuple[int, ...] | None = None,
-    order: str = "C",
-    stream: Stream | int = 0,
-) -> DeviceNDArray:
-    """Return a new device array with undefined contents.
-
-    Parameters
-    ----------
-    shape
-        Size along each axis; an int for one axis.
-    dtype
-        NumPy's dtype, or what `numpy.dtype` makes one of. Numba's own types are refused, as Numba refuses them.
-    strides
-        Bytes from one element to the next along each axis; None for an array without gaps.
-    order
-        `C` or `F`, where no strides are given.
-    stream
-        Default stream of the array, or 0.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If one of these is not so; the message says which.
-    CudaAPIError
-        If there is not so much memory.
-    """
-    check_stream(stream)
-    return DeviceNDArray(new_device_memory(*layout(shape, strides, dtype, order)), stream)
-
-
-def device_array_like(ary: Any, stream: Stream | int = 0) -> DeviceNDArray:
-    """Return a new device array with the shape, dtype and order of axes of a NumPy or device array."""
-    return device_array(**layout_like(ary), stream=stream)
-
-
-def pinned_array(
-    shape: int | tuple[int, ...], dtype: Any = np.float64, strides: Any = None, order: str = "C"
-) -> np.ndarray:
-    """Return a new host array with undefined contents; here it is an ordinary one, and no faster to copy.
-
-    Parameters and errors are those of `device_array`.
-    """
-    return new_array(*layout(shape, strides, dtype, order))
-
-
-def pinned_array_like(ary: Any) -> np.ndarray:
-    """Return `pinned_array` with the shape, dtype and order of axes of an array."""
-    return pinned_array(**layout_like(ary))
-
-
-def mapped_array(
-    shape: int | tuple[int, ...],
-    dtype: Any = np.float64,
-    strides: Any = None,
-    order: str = "C",
-    stream: Stream | int = 0,
-    portable: bool = False,
-    wc: bool = False,
-) -> MappedNDArray:
-    """Return a new array that host and device share, with undefined contents.
-
-    Parameters and errors are those of `device_array`; `portable` and `wc` change nothing here.
-    """
-    check_stream(stream)
-    return _share(new_array(*layout(shape, strides, dtype, order)), MappedNDArray, stream)
-
-
-def mapped_array_like(
-    ary: Any, stream: Stream | int = 0, portable: bool = False, wc: bool = False
-) -> MappedNDArray:
-    """Return `mapped_array` with the shape, dtype and order of axes of an array."""
-    return mapped_array(**layout_like(ary), stream=stream, portable=portable, wc=wc)
-
-
-def managed_array(
-    shape: int | tuple[int, ...],
-    dtype: Any = np.float64,
-    strides: Any = None,
-    order: str = "C",
-    stream: Stream | int = 0,
-    attach_global: bool = True,
-) -> ManagedNDArray:
-    """Return a new array that host and device share, with undefined contents.
-
-    Parameters and errors are those of `device_array`; `attach_global` changes nothing here.
-    """
-    check_stream(stream)
-    return _share(new_device_memory(*layout(shape, strides, dtype, order)), ManagedNDArray, stream)
-
-
-def _share(array: np.ndarray, kind: type, stream: Stream | int) -> Any:
-    shared = array.view(kind)
-    shared._allocated, shared.stream = True, stream
-    return shared
-
-
-@contextmanager
-def pinned(*arylist: np.ndarray) -> Iterator[None]:
-    """Pin host arrays for the length of a `with` block; here it only checks that it could be done.
-
-    Raises
-    ------
-    TypeError
-        If one is no host array.
-    ValueError
-        If one is read-only.
-    """
-    for ary in arylist:
-        check_writable(ary)
-    yield
-
-
-@contextmanager
-def mapped(*arylist: np.ndarray, stream: Stream | int = 0) -> Iterator[Any]:
-    """Give device arrays that share the memory of host arrays, for the length of a `with` block.
-
-    One for one array, a list for several. Raises as `pinned`.
-    """
-    check_stream(stream)
-    for ary in arylist:
-        check_writable(ary)
-    arrays = [DeviceNDArray(np.asarray(ary), stream) for ary in arylist]
-    yield arrays[0] if len(arrays) == 1 else arrays
-
-
-@contextmanager
-def defer_cleanup() -> Iterator[None]:
-    """Do nothing for the length of a `with` block: Python frees memory as usual."""
-    yield
-
-
-# Transfer
 
 
 def to_device(
@@ -861,15 +664,6 @@ def host_array(obj: Any) -> np.ndarray:
     return array
 
 
-def refuse_objects(dtype: np.dtype) -> np.dtype:
-    if dtype.hasobject:
-        raise TypeError(
-            "device memory holds numbers, not Python objects (dtype object): "
-            "convert first, for example with np.asarray(x, dtype=np.float32)"
-        )
-    return dtype
-
-
 def warn_of_implicit_copy() -> None:
     """Give Numba's warning for a host array passed to a kernel, unless Numba's settings silence it."""
     try:
@@ -893,45 +687,6 @@ def level_of_caller() -> int:
 
 class PerformanceWarning(Warning):
     """What stands for Numba's warning of that kind where Numba is not installed."""
-
-
-class ArgHint:
-    """How a host array given to a kernel is copied.
-
-    Parameters
-    ----------
-    value
-        The array.
-    """
-
-    copied_there = True
-    copied_back = True
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def to_device(self, retr: list[Callable[[], Any]], stream: Stream | int = 0) -> Any:
-        """Return the value in device memory; what is to be done after the kernel is appended to `retr`."""
-        device, is_new = auto_device(self.value, stream=stream, copy=self.copied_there)
-        if is_new and self.copied_back:
-            retr.append(lambda: device.copy_to_host(self.value, stream=stream))
-        return device
-
-
-class In(ArgHint):
-    """Copied to the device before the kernel, and not back."""
-
-    copied_back = False
-
-
-class Out(ArgHint):
-    """Copied back after the kernel, and not to the device: the kernel finds undefined contents."""
-
-    copied_there = False
-
-
-class InOut(ArgHint):
-    """Copied to the device before the kernel and back after it, as an array without a hint is."""
 
 
 # The interface through which libraries share device memory
@@ -1009,110 +764,6 @@ def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: boo
     return DeviceNDArray(np.ndarray(shape, dtype, memory, offset=-backwards, strides=strides), stream)
 
 
-# Checks
-
-
-def as_dtype(dtype: Any) -> np.dtype:
-    """Return NumPy's dtype for what kernels may name one by: NumPy's and Python's types, strings, Numba's types.
-
-    Raises
-    ------
-    TypeError
-        If it is none of these.
-    """
-    try:
-        return np.dtype(dtype)
-    except TypeError as error:
-        refusal = error
-    try:
-        from numba.core.errors import NumbaError
-        from numba.np import numpy_support
-    except ImportError:
-        raise refusal from None
-    try:
-        return numpy_support.as_dtype(dtype)
-    except (NumbaError, AttributeError):
-        raise refusal from None
-
-
 def is_device_memory(obj: Any) -> bool:
     """Return whether an object is device memory of Numba's kind, which for the stand-in has an `_array`."""
     return bool(getattr(obj, "__cuda_memory__", False))
-
-
-def core(array: np.ndarray) -> np.ndarray:
-    """Return a view of a broadcast array without its repeated axes."""
-    if not array.size:
-        return array
-    return array[(*(0 if stride == 0 else slice(None) for stride in array.strides), ...)]
-
-
-def is_contiguous(array: np.ndarray) -> bool:
-    """Return whether an array is in C order without gaps, its repeated axes left aside."""
-    return core(array).flags.c_contiguous
-
-
-def check_contiguous(array: np.ndarray) -> None:
-    flags = core(array).flags
-    if not flags.c_contiguous and not flags.f_contiguous:
-        raise ValueError(NOT_CONTIGUOUS)
-
-
-def check_compatible(first: np.ndarray, second: Any) -> None:
-    """Refuse to copy between arrays of different dtype, shape or strides, axes of size one left aside."""
-    if not hasattr(second, "squeeze"):
-        raise AttributeError(f"'{type(second).__name__}' object has no attribute 'squeeze': give an array")
-    one, other = first.squeeze(), second.squeeze()
-    if first.dtype != second.dtype:
-        raise TypeError(f"incompatible dtype: {first.dtype} vs. {second.dtype}")
-    if one.shape != other.shape:
-        raise ValueError(f"incompatible shape: {first.shape} vs. {second.shape}")
-    if first.size and one.strides != other.strides:
-        raise ValueError(f"incompatible strides: {first.strides} vs. {second.strides}")
-
-
-def check_writable(ary: Any) -> None:
-    """Refuse what is no host array, and one that is read-only."""
-    if not isinstance(ary, np.ndarray):
-        raise TypeError(f"a bytes-like object is required, not '{type(ary).__name__}': give a NumPy array")
-    if not ary.flags.writeable:
-        raise ValueError("buffer source array is read-only")
-
-
-def check_order(order: str) -> None:
-    if order not in ("C", "F", "A"):
-        raise ValueError("order not C|F|A")
-
-
-def fill_in_size(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
-    """Return a shape with -1 replaced by what makes it hold so many elements."""
-    unknown = [axis for axis, length in enumerate(shape) if length < 0]
-    if len(unknown) > 1:
-        raise ValueError("can only specify one unknown dimension")
-    known = math.prod(length for length in shape if length >= 0)
-    if unknown:
-        if known == 0 or size % known:
-            raise ValueError("cannot infer valid shape for unknown dimension")
-        shape = tuple(size // known if length < 0 else length for length in shape)
-    elif known != size:
-        raise ValueError("reshape changes the size of the array")
-    return shape
-
-
-def store(target: np.ndarray, source: np.ndarray) -> None:
-    """Write `source`, broadcast, into `target`, converted as a kernel's assignment converts.
-
-    Raises
-    ------
-    TypeError
-        If a kernel could not convert it: text, records, or complex numbers into real ones.
-    """
-    numbers = "biufc"
-    if source.dtype != target.dtype and (
-        source.dtype.kind not in numbers
-        or target.dtype.kind not in numbers
-        or (source.dtype.kind == "c" and target.dtype.kind != "c")
-    ):
-        raise TypeError(f"cannot store {source.dtype} in a device array of {target.dtype}")
-    with np.errstate(all="ignore"):
-        np.copyto(target, source, casting="unsafe")

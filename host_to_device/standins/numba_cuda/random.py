@@ -22,7 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from .memory import DeviceNDArray, device_array
+from .allocation import device_array
+from .memory import DeviceNDArray
 from .streams import Stream
 
 xoroshiro128p_dtype = np.dtype([("s0", np.uint64), ("s1", np.uint64)], align=True)

@@ -30,7 +30,8 @@ import numpy as np
 
 from host_to_device.standins.numba_cuda import names
 from host_to_device.standins.numba_cuda.errors import refusal
-from host_to_device.standins.numba_cuda.memory import DeviceNDArray, as_dtype
+from host_to_device.standins.numba_cuda.layouts import as_dtype
+from host_to_device.standins.numba_cuda.memory import DeviceNDArray
 
 # Names that the rewriting adds to a kernel; a learner's own names do not begin like this.
 PREFIX = "_h2d_"

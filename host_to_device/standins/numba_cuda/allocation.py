@@ -1,0 +1,147 @@
+"""Arrays in device memory, and in host memory that the device reads, made new and with undefined contents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from .layouts import check_writable, layout, layout_like, new_array
+from .memory import DeviceNDArray, ManagedNDArray, MappedNDArray, new_device_memory
+from .streams import Stream, check_stream
+
+
+def device_array(
+    shape: int | tuple[int, ...],
+    dtype: Any = np.float64,
+    strides: int | tuple[int, ...] | None = None,
+    order: str = "C",
+    stream: Stream | int = 0,
+) -> DeviceNDArray:
+    """Return a new device array with undefined contents.
+
+    Parameters
+    ----------
+    shape
+        Size along each axis; an int for one axis.
+    dtype
+        NumPy's dtype, or what `numpy.dtype` makes one of. Numba's own types are refused, as Numba refuses them.
+    strides
+        Bytes from one element to the next along each axis; None for an array without gaps.
+    order
+        `C` or `F`, where no strides are given.
+    stream
+        Default stream of the array, or 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If one of these is not so; the message says which.
+    CudaAPIError
+        If there is not so much memory.
+    """
+    check_stream(stream)
+    return DeviceNDArray(new_device_memory(*layout(shape, strides, dtype, order)), stream)
+
+
+def device_array_like(ary: Any, stream: Stream | int = 0) -> DeviceNDArray:
+    """Return a new device array with the shape, dtype and order of axes of a NumPy or device array."""
+    return device_array(**layout_like(ary), stream=stream)
+
+
+def pinned_array(
+    shape: int | tuple[int, ...], dtype: Any = np.float64, strides: Any = None, order: str = "C"
+) -> np.ndarray:
+    """Return a new host array with undefined contents; here it is an ordinary one, and no faster to copy.
+
+    Parameters and errors are those of `device_array`.
+    """
+    return new_array(*layout(shape, strides, dtype, order))
+
+
+def pinned_array_like(ary: Any) -> np.ndarray:
+    """Return `pinned_array` with the shape, dtype and order of axes of an array."""
+    return pinned_array(**layout_like(ary))
+
+
+def mapped_array(
+    shape: int | tuple[int, ...],
+    dtype: Any = np.float64,
+    strides: Any = None,
+    order: str = "C",
+    stream: Stream | int = 0,
+    portable: bool = False,
+    wc: bool = False,
+) -> MappedNDArray:
+    """Return a new array that host and device share, with undefined contents.
+
+    Parameters and errors are those of `device_array`; `portable` and `wc` change nothing here.
+    """
+    check_stream(stream)
+    return _share(new_array(*layout(shape, strides, dtype, order)), MappedNDArray, stream)
+
+
+def mapped_array_like(
+    ary: Any, stream: Stream | int = 0, portable: bool = False, wc: bool = False
+) -> MappedNDArray:
+    """Return `mapped_array` with the shape, dtype and order of axes of an array."""
+    return mapped_array(**layout_like(ary), stream=stream, portable=portable, wc=wc)
+
+
+def managed_array(
+    shape: int | tuple[int, ...],
+    dtype: Any = np.float64,
+    strides: Any = None,
+    order: str = "C",
+    stream: Stream | int = 0,
+    attach_global: bool = True,
+) -> ManagedNDArray:
+    """Return a new array that host and device share, with undefined contents.
+
+    Parameters and errors are those of `device_array`; `attach_global` changes nothing here.
+    """
+    check_stream(stream)
+    return _share(new_device_memory(*layout(shape, strides, dtype, order)), ManagedNDArray, stream)
+
+
+def _share(array: np.ndarray, kind: type, stream: Stream | int) -> Any:
+    shared = array.view(kind)
+    shared._allocated, shared.stream = True, stream
+    return shared
+
+
+@contextmanager
+def pinned(*arylist: np.ndarray) -> Iterator[None]:
+    """Pin host arrays for the length of a `with` block; here it only checks that it could be done.
+
+    Raises
+    ------
+    TypeError
+        If one is no host array.
+    ValueError
+        If one is read-only.
+    """
+    for ary in arylist:
+        check_writable(ary)
+    yield
+
+
+@contextmanager
+def mapped(*arylist: np.ndarray, stream: Stream | int = 0) -> Iterator[Any]:
+    """Give device arrays that share the memory of host arrays, for the length of a `with` block.
+
+    One for one array, a list for several. Raises as `pinned`.
+    """
+    check_stream(stream)
+    for ary in arylist:
+        check_writable(ary)
+    arrays = [DeviceNDArray(np.asarray(ary), stream) for ary in arylist]
+    yield arrays[0] if len(arrays) == 1 else arrays
+
+
+@contextmanager
+def defer_cleanup() -> Iterator[None]:
+    """Do nothing for the length of a `with` block: Python frees memory as usual."""
+    yield

@@ -1,0 +1,195 @@
+"""How arrays lie in memory: shapes, strides and dtypes, and Numba's refusals of those it cannot copy or allocate."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+NOT_CONTIGUOUS = (
+    "Array contains non-contiguous buffer and cannot be transferred as a single memory region. "
+    "Please ensure contiguous buffer with numpy .ascontiguousarray()"
+)
+
+
+def extent(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> int:
+    """Return the bytes between the lowest and the highest address of an array, 0 if it is empty."""
+    if 0 in shape:
+        return 0
+    return itemsize + sum((size - 1) * abs(stride) for size, stride in zip(shape, strides, strict=True))
+
+
+def new_array(shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: np.dtype) -> np.ndarray:
+    """Return an array with undefined contents and exactly these strides; None for an empty array's own."""
+    buffer = np.empty(0 if strides is None else extent(shape, strides, dtype.itemsize), np.byte)
+    return np.ndarray(shape, dtype, buffer, strides=strides)
+
+
+def layout(
+    shape: Any, strides: Any, dtype: Any, order: str
+) -> tuple[tuple[int, ...], tuple[int, ...], np.dtype]:
+    """Return shape, strides and dtype in full, from what a learner may write.
+
+    Raises
+    ------
+    TypeError
+        If the shape is neither int nor tuple of ints, or the dtype is not NumPy's or holds Python objects.
+    ValueError
+        If a size is negative, the strides do not match the shape, or the order is neither `C` nor `F`.
+    """
+    dtype = refuse_objects(np.dtype(dtype))
+    if isinstance(shape, int):
+        shape = (shape,)
+    if not isinstance(shape, tuple | list):
+        raise TypeError(
+            f"object of type '{type(shape).__name__}' has no len(): the shape is an int or a tuple of ints"
+        )
+    if not all(isinstance(size, int | np.integer) for size in shape):
+        raise TypeError(f"all elements of shape must be ints, not {shape!r}")
+    shape = tuple(int(size) for size in shape)
+    if any(size < 0 for size in shape):
+        raise ValueError(f"negative dimensions are not allowed: {shape}")
+    if isinstance(strides, int):
+        strides = (strides,)
+    if not strides:
+        if order not in ("C", "F"):
+            raise ValueError("must be either C/F order")
+        strides = contiguous_strides(shape, dtype.itemsize, range(len(shape))[:: -1 if order == "C" else 1])
+    if len(strides) != len(shape):
+        raise ValueError("strides not match ndim")
+    return shape, tuple(strides), dtype
+
+
+def contiguous_strides(shape: tuple[int, ...], itemsize: int, axes: Any) -> tuple[int, ...]:
+    """Return strides without gaps, the first of `axes` running fastest."""
+    strides, step = [0] * len(shape), itemsize
+    for axis in axes:
+        strides[axis] = step
+        step *= shape[axis]
+    return tuple(strides)
+
+
+def layout_like(ary: Any) -> dict[str, Any]:
+    """Return shape, dtype and strides of a new array with the axes in the same order, and without gaps."""
+    if ary.flags["C_CONTIGUOUS"]:
+        axes = range(ary.ndim)[::-1]
+    elif ary.flags["F_CONTIGUOUS"]:
+        axes = range(ary.ndim)
+    else:
+        axes = sorted(range(ary.ndim), key=lambda axis: ary.strides[axis])
+    strides = contiguous_strides(ary.shape, ary.dtype.itemsize, axes)
+    return {"shape": ary.shape, "dtype": ary.dtype, "strides": strides}
+
+
+# Checks
+
+
+def as_dtype(dtype: Any) -> np.dtype:
+    """Return NumPy's dtype for what kernels may name one by: NumPy's and Python's types, strings, Numba's types.
+
+    Raises
+    ------
+    TypeError
+        If it is none of these.
+    """
+    try:
+        return np.dtype(dtype)
+    except TypeError as error:
+        refusal = error
+    try:
+        from numba.core.errors import NumbaError
+        from numba.np import numpy_support
+    except ImportError:
+        raise refusal from None
+    try:
+        return numpy_support.as_dtype(dtype)
+    except (NumbaError, AttributeError):
+        raise refusal from None
+
+
+def refuse_objects(dtype: np.dtype) -> np.dtype:
+    if dtype.hasobject:
+        raise TypeError(
+            "device memory holds numbers, not Python objects (dtype object): "
+            "convert first, for example with np.asarray(x, dtype=np.float32)"
+        )
+    return dtype
+
+
+def core(array: np.ndarray) -> np.ndarray:
+    """Return a view of a broadcast array without its repeated axes."""
+    if not array.size:
+        return array
+    return array[(*(0 if stride == 0 else slice(None) for stride in array.strides), ...)]
+
+
+def is_contiguous(array: np.ndarray) -> bool:
+    """Return whether an array is in C order without gaps, its repeated axes left aside."""
+    return core(array).flags.c_contiguous
+
+
+def check_contiguous(array: np.ndarray) -> None:
+    flags = core(array).flags
+    if not flags.c_contiguous and not flags.f_contiguous:
+        raise ValueError(NOT_CONTIGUOUS)
+
+
+def check_compatible(first: np.ndarray, second: Any) -> None:
+    """Refuse to copy between arrays of different dtype, shape or strides, axes of size one left aside."""
+    if not hasattr(second, "squeeze"):
+        raise AttributeError(f"'{type(second).__name__}' object has no attribute 'squeeze': give an array")
+    one, other = first.squeeze(), second.squeeze()
+    if first.dtype != second.dtype:
+        raise TypeError(f"incompatible dtype: {first.dtype} vs. {second.dtype}")
+    if one.shape != other.shape:
+        raise ValueError(f"incompatible shape: {first.shape} vs. {second.shape}")
+    if first.size and one.strides != other.strides:
+        raise ValueError(f"incompatible strides: {first.strides} vs. {second.strides}")
+
+
+def check_writable(ary: Any) -> None:
+    """Refuse what is no host array, and one that is read-only."""
+    if not isinstance(ary, np.ndarray):
+        raise TypeError(f"a bytes-like object is required, not '{type(ary).__name__}': give a NumPy array")
+    if not ary.flags.writeable:
+        raise ValueError("buffer source array is read-only")
+
+
+def check_order(order: str) -> None:
+    if order not in ("C", "F", "A"):
+        raise ValueError("order not C|F|A")
+
+
+def fill_in_size(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+    """Return a shape with -1 replaced by what makes it hold so many elements."""
+    unknown = [axis for axis, length in enumerate(shape) if length < 0]
+    if len(unknown) > 1:
+        raise ValueError("can only specify one unknown dimension")
+    known = math.prod(length for length in shape if length >= 0)
+    if unknown:
+        if known == 0 or size % known:
+            raise ValueError("cannot infer valid shape for unknown dimension")
+        shape = tuple(size // known if length < 0 else length for length in shape)
+    elif known != size:
+        raise ValueError("reshape changes the size of the array")
+    return shape
+
+
+def store(target: np.ndarray, source: np.ndarray) -> None:
+    """Write `source`, broadcast, into `target`, converted as a kernel's assignment converts.
+
+    Raises
+    ------
+    TypeError
+        If a kernel could not convert it: text, records, or complex numbers into real ones.
+    """
+    numbers = "biufc"
+    if source.dtype != target.dtype and (
+        source.dtype.kind not in numbers
+        or target.dtype.kind not in numbers
+        or (source.dtype.kind == "c" and target.dtype.kind != "c")
+    ):
+        raise TypeError(f"cannot store {source.dtype} in a device array of {target.dtype}")
+    with np.errstate(all="ignore"):
+        np.copyto(target, source, casting="unsafe")
