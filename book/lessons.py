@@ -113,7 +113,9 @@ class Lessons(SphinxDirective):
         ]
         for chapter in sorted((ROOT / "chapters").glob("[0-9][0-9]-*.md")):
             self.env.note_dependency(str(chapter))
-        return self.parse_text_to_nodes("\n".join(rows))
+        [table] = self.parse_text_to_nodes("\n".join(rows))
+        table["classes"].append("lessons")
+        return [table]
 
 
 def describe(
