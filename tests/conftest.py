@@ -4,8 +4,6 @@ from types import ModuleType
 
 import pytest
 
-from host_to_device.standins import imports
-
 
 @pytest.fixture(autouse=True, scope="module")
 def stand_ins_in_place(request):
@@ -14,6 +12,8 @@ def stand_ins_in_place(request):
     All files are read before the first test runs, and a worker runs them in an order of its own: what one file has
     left must not decide what the next one finds.
     """
+    from host_to_device.standins import imports  # not before pytest has put its own hooks in place
+
     names = [value.__name__ for value in vars(request.module).values() if isinstance(value, ModuleType)]
     if any(name.startswith("host_to_device.standins.") for name in names):
         imports.redirect()

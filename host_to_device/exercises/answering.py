@@ -232,8 +232,7 @@ def _values_of(
     namespace = shelter.namespace
     try:
         for need in exercise.wanted():
-            with safety.time_limit(exercise.seconds):
-                check_need(need, namespace)
+            safety.within(exercise.seconds, check_need, need, namespace)
     except BaseException as problem:
         told = _told(problem, namespace, exercise)
         told["failed"]["at once"] = True  # before any case
@@ -243,8 +242,7 @@ def _values_of(
     for case in exercise.cases(seed):
         shelter.renew()
         try:
-            with safety.time_limit(exercise.seconds):
-                got = values.plain(exercise.run(student, dict(case)))
+            got = safety.within(exercise.seconds, _run, exercise, student, dict(case))
             if not isinstance(got, dict):
                 raise TypeError("run has to return a dict")
             value = {"got": got}
@@ -254,6 +252,11 @@ def _values_of(
         yield case, value
         if "failed" in value:
             return
+
+
+def _run(exercise: Exercise, student: Student, case: dict[str, Any]) -> Any:
+    """Return what a run of the learner's code gives; a generator of the learner's may run on while it is copied."""
+    return values.plain(exercise.run(student, case))
 
 
 def _told(problem: BaseException, namespace: Mapping[str, Any], exercise: Exercise) -> dict[str, Any]:

@@ -32,6 +32,7 @@ KEPT = 2_000  # characters of what is printed
 RECURSION = 3_000  # as IPython has it
 STEP = 0.05  # seconds between two attempts to stop code that swallows the first
 GRACE = 1.0  # seconds for a signal to arrive, before the other way is tried
+SPARED = 5  # attempts that are let pass while Python's own modules run
 
 # Bound here, before a notebook can replace them.
 _monotonic, _itimer, _set_signal = time.monotonic, getattr(signal, "setitimer", None), signal.signal
@@ -311,8 +312,8 @@ def seconds_left(otherwise: float = 20.0) -> float:
     return max(0.1, _ends[-1] - _monotonic()) if _ends else otherwise
 
 
-class time_limit:
-    """`with time_limit(seconds):` raises `TimeUp` in the code within when the time is up, again and again if need be.
+def within(seconds: float, call: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what `call(*arguments)` returns; raise `TimeUp` in it when the time is up, again and again if need be.
 
     It is a signal where there are signals, which also ends sleeping; otherwise, and where the code has turned the
     signal off, an exception thrown into the thread. Code that catches everything is followed line by line, until the
@@ -322,16 +323,37 @@ class time_limit:
     ----------
     seconds
         Of the wall clock.
+    call, arguments
+        Function that runs the code, and its arguments.
     """
+    limit = _Limit(seconds)
+    try:
+        limit.begin()
+        return call(*arguments)
+    finally:
+        while (
+            not limit.ended
+        ):  # an exception on its way may arrive in the middle of it, or as its first line begins
+            try:  # noqa: SIM105  it would arrive in suppress()
+                limit.end()
+            except TimeUp:
+                pass
+
+
+class _Limit:
+    """What `within` sets up, and takes away again."""
 
     def __init__(self, seconds: float) -> None:
-        self.seconds, self.done, self.rung = seconds, False, 0
+        self.seconds, self.ended = seconds, False
+        self.done, self.rung, self.spared = False, 0, 0
         self.by_signal = _itimer is not None and threading.current_thread() is threading.main_thread()
         self.thread = threading.get_ident()
         self.woken = threading.Event()
         self.watcher = threading.Thread(target=self.watch, daemon=True, name="h2d time limit")
+        self.outer = len(_ends)
+        self.handler = self.timer = self.trace = None
 
-    def __enter__(self) -> None:
+    def begin(self) -> None:
         with contextlib.suppress(RuntimeError):  # in a browser there are no threads, and no limit either
             self.watcher.start()
         _ends.append(_monotonic() + self.seconds)
@@ -339,9 +361,37 @@ class time_limit:
             self.handler = _set_signal(signal.SIGALRM, self.ring)
             self.timer, self.began = _itimer(signal.ITIMER_REAL, self.seconds, STEP), _monotonic()
 
+    def end(self) -> None:
+        """Take everything away; may be interrupted anywhere, and is then called again."""
+        self.done = True
+        if self.trace is not None:
+            sys.settrace(None)
+        self.woken.set()
+        if self.watcher.ident is not None:
+            self.watcher.join()
+        for _ in range(100):  # what was thrown and has not arrived arrives here
+            pass
+        del _ends[self.outer :]
+        if self.timer is not None:
+            _itimer(signal.ITIMER_REAL, 0)
+            _set_signal(signal.SIGALRM, self.handler if self.handler is not None else signal.SIG_DFL)
+            delay, interval = self.timer
+            if delay:  # somebody else's: it goes on
+                _itimer(signal.ITIMER_REAL, max(0.001, delay - (_monotonic() - self.began)), interval)
+        self.ended = True
+
+    def spares(self, frame: types.FrameType | None) -> bool:
+        """Return whether an exception would do harm there: never in lines that put the alarm off."""
+        if self.done or frame is None or frame.f_globals is globals():
+            return True
+        if self.spared < SPARED and frame.f_code.co_filename.startswith(_LIBRARY):
+            self.spared += 1
+            return True
+        self.spared = 0
+        return False
+
     def ring(self, _: int, frame: types.FrameType | None) -> None:
-        # Not in this module's own lines: they would not come to put the alarm off.
-        if self.done or (frame is not None and frame.f_globals is globals()):
+        if self.spares(frame):
             return
         self.rung += 1
         if self.rung > 2:
@@ -361,39 +411,25 @@ class time_limit:
                     raise TimeUp
             return trace
 
+        self.trace = trace
         sys.settrace(trace)
         while frame is not None and frame.f_globals is not globals():
             frame.f_trace = trace
             frame = frame.f_back
 
     def watch(self) -> None:
-        wait = self.seconds + (GRACE if self.by_signal else 0)
+        wait, rung = self.seconds + (GRACE if self.by_signal else 0), 0
         while not self.woken.wait(wait) and not self.done:
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.thread), ctypes.py_object(TimeUp))
-            wait = STEP
-
-    def __exit__(self, *_: object) -> None:
-        while True:  # until nothing interrupts this any more
-            try:
-                self.done = True
-                if self.rung > 2:
-                    sys.settrace(None)
-                self.woken.set()
-                if self.watcher.ident is not None:
-                    self.watcher.join()
-                if self.by_signal:
-                    _itimer(signal.ITIMER_REAL, 0)
-                for _ in range(100):  # what was thrown and has not arrived arrives here
-                    pass
-                break
-            except TimeUp:
+            if (
+                self.rung > rung
+            ):  # the signal arrives: two ways at once would meet where nothing can catch them
+                wait, rung = GRACE, self.rung
                 continue
-        _ends.pop()
-        if self.by_signal:
-            _set_signal(signal.SIGALRM, self.handler if self.handler is not None else signal.SIG_DFL)
-            delay, interval = self.timer
-            if delay:  # somebody else's: it goes on
-                _itimer(signal.ITIMER_REAL, max(0.001, delay - (_monotonic() - self.began)), interval)
+            wait = STEP
+            if not self.spares(sys._current_frames().get(self.thread)):
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                    ctypes.c_ulong(self.thread), ctypes.py_object(TimeUp)
+                )
 
 
 remember()
