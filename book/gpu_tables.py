@@ -58,7 +58,7 @@ def cells(name: str) -> list[str]:
     second = sized(gpu.l2, MIB, "MiB") + (f", L3 {sized(gpu.l3, MIB, 'MiB')}" if gpu.l3 else "")
     first = sized(its.l1, KIB, "KiB") + ("" if its.vendor == "NVIDIA" else ", apart from it")
     return [
-        gpu.name,
+        gpu.name.removesuffix(f" {its.family}"),  # where it is part of the name: there is not much room
         str(gpu.multiprocessors or NOTHING),
         sized(4 * its.registers_per_multiprocessor, KIB, "KiB"),
         sized(its.shared_per_multiprocessor, KIB, "KiB"),

@@ -528,6 +528,6 @@ GPUS = (
             "fp32": 125e12,
             "power": 600,
         },
-        nvidia_rtx_blackwell={"l2": 128 * MIB},
+        dewing_latency={"l2": 128 * MIB},
     ),
 )

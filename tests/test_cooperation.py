@@ -6,7 +6,11 @@ What the notebook stores is held against a fresh run by nbval, so a count that c
 import re
 from pathlib import Path
 
+import pytest
+
+import host_to_device as h2d
 from host_to_device import notebooks
+from host_to_device.inspecting.errors import MissingTool
 
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTER = (ROOT / "chapters" / "05-cooperation.md").read_text(encoding="utf-8")
@@ -36,9 +40,50 @@ def test_the_six_sums_cost_what_the_chapter_says():
 
 
 def test_the_tiles_have_the_room_that_the_chapter_says():
-    counted = re.findall(r"tile +(\d+): occupancy (\d+%)", stored("occupancy"))
+    printed = stored("occupancy") + stored("many-occupancy")
+    counted = re.findall(r"tile +(\d+): occupancy (\d+%)", printed)
     said = [(row[0].split(" × ")[0], row[4]) for row in rows("tab-tiles")]
-    assert len(counted) == 5 and said == counted
+    assert len(counted) == 6 and said == counted
+
+
+def compiled(cells: tuple[str, ...], kernel: str, folder: Path, architecture: str) -> str:
+    """Return the machine code of one of the notebook's kernels of matrices."""
+    head = "from numba import float32\n\nfrom host_to_device.standins import cupy as cp, numba_cuda as cuda\n\n\n"
+    path = folder / "cells.py"  # a kernel's source is read from its file
+    path.write_text(head + "\n\n\n".join(CELLS[cell].source for cell in cells), encoding="utf-8")
+    space = {"__file__": str(path), "__name__": "cells"}
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), space)
+    types = None if "cpp" in kernel else ", ".join(["float32[:,::1]"] * 3)
+    return str(h2d.show(eval(kernel, space), "sass", architecture, types=types, whole=True))
+
+
+@pytest.mark.parametrize(
+    ("row", "cells", "kernel"),
+    [
+        (0, ("tiled",), "tiled_by(32)"),
+        (1, ("many",), "many_by(4)"),
+        (2, ("many-cpp", "many-cpp-of"), "many_cpp(8)"),
+    ],
+    ids=["tiled", "many", "many_cpp"],
+)
+def test_an_inner_loop_has_the_requests_that_the_chapter_says(row, cells, kernel, tmp_path):
+    """No kernel has multiply-adds or reads of shared memory anywhere else, so the whole of it can be counted."""
+    adds, requests = (int(cell) for cell in rows("tab-inner")[row][1:3])
+    for architecture in "sm_80", "sm_90":
+        try:
+            code = compiled(cells, kernel, tmp_path, architecture)
+        except MissingTool as missing:
+            pytest.skip(str(missing))
+        instructions = re.findall(r"^ +(?:@!?U?P\d+ )?([A-Z]\w*)", code, re.M)
+        assert (instructions.count("FFMA"), instructions.count("LDS")) == (adds, requests)
+
+
+def test_what_the_requests_leave_of_the_arithmetic_is_what_the_chapter_says():
+    """A request of a warp takes a cycle, in which an SM makes the multiply-adds of two warps or of four."""
+    for row in rows("tab-inner"):
+        adds, requests = int(row[1]), int(row[2])
+        shares = [min(1, adds / warps / requests) for warps in (2, 4)]
+        assert [f"{share:.0%}" for share in shares] == row[3:5]
 
 
 def test_each_element_is_read_as_often_as_the_chapter_says():

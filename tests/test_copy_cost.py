@@ -102,6 +102,13 @@ def test_the_table_of_hidden_waits_is_what_the_notebook_counts():
         assert len(seen) > before, f"the notebook does not count {row[0]}"
 
 
+def test_the_chapter_says_how_the_waits_of_print_grow():
+    six, twelve, hundred, five_thousand = (int(each) for each in re.findall(r"\d+", printed("hidden-print")))
+    assert stored("hidden-count")["print(t)"][2] == str(six)
+    assert f"So {six} is no constant: for twelve numbers it is {twelve}," in CHAPTER
+    assert five_thousand <= six < twelve < hundred
+
+
 def test_the_chapter_says_what_jacobis_count_says():
     text = printed("check-count") + printed("check-best")
     times = {int(k): float(ms) for k, ms in re.findall(r"k = +(\d+):.*, ([\d.]+) ms", text)}

@@ -66,12 +66,22 @@ def test_the_table_of_compilers_is_what_they_said(row):
     assert int(row[1]) == of_sum.get("wavefront", 32)
     scalar = of_sum.get("sgprs")
     vector = of_sum.get("registers", of_sum.get("vgprs"))
-    assert row[2] == (f"{vector} + {scalar}" if scalar else str(vector))
-    assert row[3] == str(scalar or "–")
+    assert (row[2], row[3]) == (str(vector), str(scalar or "–"))
     tile = of_tile.get("shared_bytes", of_tile.get("lds_bytes"))
     assert row[4] == f"{tile:,} bytes"
     units = next(line for line in printed("matrix-run").splitlines() if line.startswith(arch))
     assert row[5].strip("`") == units.split()[1]
+
+
+def test_the_repaired_kernel_is_the_one_that_ran():
+    [shown] = re.findall(r"```cpp\n(.*?)```", CHAPTER, re.S)
+    assert shown.strip() == printed("portable").strip()
+
+
+def test_the_shuffles_are_as_many_as_the_notebook_has_counted():
+    counted = {line.split(maxsplit=1)[0]: line.split()[1:] for line in printed("price-run").splitlines()}
+    for place, arch in enumerate(("sm_90", "gfx942", "gfx1100")):
+        assert [row[1 + place].split(",")[0] for row in table("tab-unrolled")] == counted[arch]
 
 
 def test_the_sums_are_those_of_the_notebook():

@@ -1,6 +1,8 @@
 """Lesson 4: what the chapter says is what its notebook has counted, and what the compilers say."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -95,3 +97,55 @@ def test_messages_of_nvrtc_are_what_it_says(row):
         assert quoted in str(refusal)
     else:
         assert quoted == "nothing: it compiles"
+
+
+# CuPy itself traces the two spellings of a sum; it needs no GPU for that, if the arrays lie nowhere.
+FUSED = """
+import sys
+
+try:
+    import cupy as cp
+except ImportError:
+    sys.exit("CuPy is not installed")
+from cupy._core import fusion, new_fusion
+
+nowhere = lambda size: cp.cuda.MemoryPointer(cp.cuda.UnownedMemory(1 << 20, size, None, 0), 0)
+cp.cuda.set_allocator(nowhere)
+x, y, v = (cp.ndarray(shape, "f", nowhere(2048)) for shape in ((8, 64), (8, 64), (64,)))
+
+def by_method(x, y, v):
+    difference = x - y
+    return (difference * difference / v).sum(axis=1) ** 0.5
+
+def by_function(x, y, v):
+    difference = x - y
+    return cp.sum(difference * difference / v, axis=1) ** 0.5
+
+def older(function):
+    history = fusion._FusionHistory()
+    fusion._thread_local.history, fusion._thread_local.is_old_fusing = history, True
+    try:
+        return type(history.get_fusion(function, (x, y, v), function.__name__)[0]).__name__
+    except Exception as refusal:
+        return str(refusal)
+    finally:
+        fusion._thread_local.history, fusion._thread_local.is_old_fusing = None, False
+
+print(older(by_function))
+print(older(by_method))
+print(new_fusion._get_fused_kernel("by_method", by_method, (x, y, v))._cuda_body)
+"""
+
+
+def test_cupy_fuses_a_sum_into_one_pass_only_if_it_is_a_function():
+    ran = subprocess.run([sys.executable, "-c", FUSED], capture_output=True, text=True, timeout=120)
+    if "CuPy is not installed" in ran.stderr:
+        pytest.skip("CuPy is not installed")
+    assert ran.returncode == 0, ran.stderr
+    function, method, body = ran.stdout.split("\n", 2)
+    assert function == "ReductionKernel"
+    assert method == "'_FusionVarArray' object has no attribute 'sum'"
+    quoted = re.search(r"```cpp\n(.*?)```", CHAPTER, re.S)[1].splitlines()
+    for line in quoted:
+        code = line.split("//")[0].strip()
+        assert all(part.strip() in body for part in code.split("…")), line

@@ -45,6 +45,7 @@ def test_the_book_s_table_shows_what_the_two_tables_say():
     ]
     assert len(row) == len(gpu_tables.HEAD)
     assert gpu_tables.cells("T4")[-1] == "–"
+    assert gpu_tables.cells("RTX PRO 6000")[0] == "RTX PRO 6000"  # of the family Blackwell, without its name
     assert "apart from it" in gpu_tables.cells("MI300X")[4] and "L3 256 MiB" in gpu_tables.cells("MI300X")[5]
 
 

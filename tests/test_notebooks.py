@@ -124,6 +124,14 @@ def test_pictures_say_what_they_show(path):
                 assert 'role="img"' in html and re.search(r'aria-label="[^"]{40,}"', html), f"cell {cell.id}"
 
 
+def test_what_is_printed_in_columns_is_not_wrapped():
+    printed = [
+        cell for path in LESSONS for cell in code_cells(path) if "columns" in cell.metadata.get("tags", [])
+    ]
+    assert printed and all(any(o.get("name") == "stdout" for o in cell.outputs) for cell in printed)
+    assert ".tag_columns" in (ROOT / "_static" / "book.css").read_text(encoding="utf-8")
+
+
 @each(LESSONS + SOLUTIONS)
 def test_values_are_held_unless_they_are_times(path):
     """A cell whose output is not compared must be one that takes the time."""

@@ -189,6 +189,24 @@ def test_pytorchs_operations_have_their_names_and_item_copies_before_it_waits(de
     ]
 
 
+def test_what_pytorch_does_unwatched_to_print_is_recorded_without_names(device, capsys):
+    import torch
+
+    x = torch.arange(6.0, device=device)
+    with h2d.count() as c:
+        print(x)
+    with h2d.timeline() as t:
+        y = x * 2
+        print(x)
+        y.sum().item()
+    operations = [event.name for event in t.of("operation")]
+    assert operations == ["mul", *["unnamed"] * c.operations, "sum"]
+    assert len(t.of("copy")) == len(t.of("wait")) == c.waits + 1
+    order = [event.kind for event in t.events]
+    assert order[-3:] == ["operation", "copy", "wait"] and t.idle > c.waits / 2
+    assert {event.code for event in t.events if event.name == "unnamed"} == {"print(x)"}
+
+
 def test_pytorch_is_watched_only_while_it_records(device):
     import torch
     from torch.utils._python_dispatch import _get_current_dispatch_mode

@@ -392,6 +392,7 @@ class _Recorder:
     def __init__(self) -> None:
         self.events: list[Event] = []
         self._within: list[Event] | None = None  # what PyTorch's device waits for within an operation
+        self._counters, self._known = dict, {}  # of PyTorch's device, and what of it is written down
         self._stack = ExitStack()
 
     def __enter__(self) -> _Recorder:
@@ -402,10 +403,12 @@ class _Recorder:
         self._stack.callback(self._forget)
         device = sys.modules.get(counts.TORCH_DEVICE)
         if device is not None and device.loaded():
-            self._stack.enter_context(_watching_torch(self, device.counters))
+            self._counters, self._known = device.counters, device.counters()
+            self._stack.enter_context(_watching_torch(self))
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._catch_up("unnamed")
         self._stack.close()
 
     def _forget(self) -> None:
@@ -413,26 +416,38 @@ class _Recorder:
 
     def _note(self, kind: str, what: str, nbytes: int) -> None:
         name = DIRECTIONS.get(what, what) if kind == "copy" else what
+        if kind == "wait" and self._within is None:
+            self._catch_up("unnamed")
         event = Event(kind, name, nbytes, _library(), *events.readers_place())
         (self.events if self._within is None else self._within).append(event)
 
-    def around(self, operation: str, call: Any, counters: Any) -> Any:
+    def around(self, operation: str, call: Any) -> Any:
         """Call an operation of PyTorch's, and note what its device counted meanwhile: work, then copies, then waits."""
-        before, self._within = counters(), []
+        self._catch_up("unnamed")
+        self._within = []
         try:
             return call()
         finally:
             waits, self._within = self._within, None
-            after = counters()
-            place = events.readers_place()
-            added = {name: after[name] - before[name] for name in after}
+            place = self._catch_up(operation)
+            self.events += [Event(each.kind, each.name, 0, "PyTorch", *place) for each in waits]
+
+    def _catch_up(self, operation: str) -> tuple[str, int]:
+        """Note what PyTorch's device has counted since the last time, and return the reader's place.
+
+        It counts everything, and PyTorch does not tell of everything: where it prints a tensor nobody may watch it.
+        """
+        before, self._known = self._known, self._counters()
+        place = events.readers_place()
+        added = {name: after - before[name] for name, after in self._known.items()}
+        if any(added.values()):
             self.events += [Event("operation", operation, 0, "PyTorch", *place)] * added["operations"]
             for direction, name in DIRECTIONS.items():
                 for number in range(added[direction]):
                     share = added[f"{direction}_bytes"] // added[direction]
                     rest = added[f"{direction}_bytes"] - share * added[direction] if number == 0 else 0
                     self.events.append(Event("copy", name, share + rest, "PyTorch", *place))
-            self.events += [Event(each.kind, each.name, 0, "PyTorch", *place) for each in waits]
+        return place
 
 
 def _library() -> str:
@@ -446,14 +461,14 @@ def _library() -> str:
     return "PyTorch"
 
 
-def _watching_torch(recorder: _Recorder, counters: Any) -> Any:
+def _watching_torch(recorder: _Recorder) -> Any:
     """Return PyTorch's own way to be told of every operation; it knows them by name, the device counts what they do."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
     class Watching(TorchDispatchMode):
         def __torch_dispatch__(self, function: Any, types: Any, args: tuple = (), kwargs: Any = None) -> Any:
             name = function.name().removeprefix("aten::").partition(".")[0]
-            return recorder.around(name, lambda: function(*args, **(kwargs or {})), counters)
+            return recorder.around(name, lambda: function(*args, **(kwargs or {})))
 
     return Watching()
 

@@ -9,6 +9,7 @@ from host_to_device.exercises import inputs
 from host_to_device.exercises.answering import AnswerError, Verdict, answer, collect, judge
 from host_to_device.exercises.arithmetic import wide_operations
 from host_to_device.exercises.comparing import (
+    as_numbers,
     judge_array,
     judge_banks,
     judge_counts,
@@ -38,6 +39,7 @@ __all__ = [
     "Verdict",
     "Wrong",
     "answer",
+    "as_numbers",
     "build",
     "collect",
     "inputs",

@@ -29,7 +29,8 @@ def wide_operations(function: Any, arguments: Sequence[str]) -> dict[str, Any]:
     dict
         "result", the type of what it returns; "operations", in the order of their lines, each with "line" as it is
         printed, "type", and "operands", the types of what it works on, "constant float64" where that is a number in the
-        source. A conversion to float32 counts for nothing. Both are None for code that Numba has no types
+        source. A conversion to float32 counts for nothing, nor does what is made of numbers in the source alone,
+        which the compiler does once and for all. Both are None for code that Numba has no types
         for on a CPU.
     """
     import numba
@@ -69,6 +70,16 @@ def _for_cpu(function: Any, made: dict[int, Any]) -> Any:
     return made[id(python)]
 
 
+def _operands(node: Any) -> list[Any] | None:
+    """Return what an operation works on, or None if it is none."""
+    operation = getattr(node, "op", "")
+    if operation in ("binop", "inplace_binop"):
+        return [node.lhs, node.rhs]
+    if operation == "unary":
+        return [node.value]
+    return list(node.args) if operation == "call" else None
+
+
 def _wide(annotation: Any) -> list[dict[str, Any]]:
     from numba.core import ir, types
 
@@ -79,6 +90,16 @@ def _wide(annotation: Any) -> list[dict[str, Any]]:
         if isinstance(statement, ir.Assign) and isinstance(statement.value, ir.Const | ir.Global)
     }
 
+    # What is made of constants alone is computed once and for all, by the compiler.
+    folded = set()
+    for block in annotation.blocks.values():
+        for statement in block.body:
+            if isinstance(statement, ir.Assign) and getattr(statement.value, "op", "") in ("binop", "call"):
+                operands = _operands(statement.value)
+                if operands and all(each.name in constants for each in operands):
+                    constants.add(statement.target.name)
+                    folded.add(id(statement.value))
+
     def kind(variable: Any) -> str:
         given = types.unliteral(annotation.typemap[variable.name])
         return f"constant {given}" if variable.name in constants and str(given) in WIDE else str(given)
@@ -87,13 +108,8 @@ def _wide(annotation: Any) -> list[dict[str, Any]]:
     for node, signature in annotation.calltypes.items():
         if signature is None or str(signature.return_type) not in WIDE:
             continue
-        if getattr(node, "op", "") in ("binop", "inplace_binop"):
-            operands = [node.lhs, node.rhs]
-        elif getattr(node, "op", "") == "unary":
-            operands = [node.value]
-        elif getattr(node, "op", "") == "call":
-            operands = list(node.args)
-        else:
+        operands = _operands(node)
+        if operands is None or id(node) in folded:
             continue
         line = linecache.getline(node.loc.filename, node.loc.line).strip()
         found.append(

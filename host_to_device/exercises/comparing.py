@@ -74,6 +74,29 @@ def close(one: np.ndarray, other: np.ndarray, rtol: float | None = None, atol: f
     return near | (one == other) | (np.isnan(one) & np.isnan(other))
 
 
+def as_numbers(result: Any, count: int) -> list[int | float] | None:
+    """Return a result that is so many numbers as Python's numbers, whichever kind a learner has computed with.
+
+    Parameters
+    ----------
+    result
+        From `run_function`: a list or tuple of numbers of Python's or NumPy's, or a NumPy array.
+    count
+        How many there have to be.
+
+    Returns
+    -------
+    list or None
+        The numbers, int or float; None if it is anything else.
+    """
+    if isinstance(result, np.ndarray) and result.shape == (count,):
+        result = result.tolist()
+    if not isinstance(result, list) or len(result) != count:
+        return None
+    numbers = [each.item() if isinstance(each, np.ndarray) and each.ndim == 0 else each for each in result]
+    return numbers if all(type(each) in (int, float) for each in numbers) else None
+
+
 def judge_array(
     name: str,
     got: np.ndarray,

@@ -33,7 +33,7 @@ def lanes_of(machine: str) -> int:
 def check_source(function: str, source: Any, *kernels: str) -> None:
     """Raise `Wrong` if what a student's function returned is no source with these kernels, of this kind.
 
-    A shared array whose size is `warpSize` is refused here: NVRTC does not take it, and the compiler of a stand-in does.
+    A shared array whose size is `warpSize` is refused here, with more to think about than a compiler would say.
     """
     if not isinstance(source, str):
         raise Wrong(

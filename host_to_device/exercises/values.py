@@ -96,6 +96,8 @@ def plain(value: Any, depth: int = 0) -> Any:
             return Strange(f"an array of {array.nbytes:,} bytes", cls.__name__)
         # In the usual order, with nothing of dtypes that NumPy's files do not keep.
         return np.array(array, order="C", copy=True)
+    if issubclass(cls, tuple):  # a named one, too
+        value, cls = tuple(tuple.__iter__(value)), tuple
     if cls in (list, tuple) and depth < DEEPEST and len(value) <= LONGEST:
         return [plain(each, depth + 1) for each in value]
     if cls is dict and depth < DEEPEST and len(value) <= LONGEST and all(type(key) is str for key in value):

@@ -85,6 +85,8 @@ def _refusal(log: str, source: str, entry: str | None, architecture: Architectur
         name = match.group(1)
         called = re.search(rf"\b{name}\s*\(", lines[number - 1])
         words = f"{name} is undefined" + (" (here is no more of HIP than the course uses)" if called else "")
+    elif "h2d_mask" in words:
+        words = "a mask of 32 bits: HIP takes masks of 64 bits, on every AMD GPU (~0ull names all lanes)"
     elif "invalid instruction" in words or "inline asm" in words or "asm" in lines[number - 1]:
         words = f"inline PTX is for NVIDIA's GPUs alone: {words}"
     return CannotShow(at_line(number, words, lines[number - 1]), log, number)

@@ -209,13 +209,15 @@ def time(
     Raises
     ------
     TypeError
-        If `fn` cannot be called, or would only be prepared by a call, or if `inputs` is no list.
+        If `fn` or `waiting` cannot be called, or `fn` would only be prepared by a call, or if `inputs` is no list.
     ValueError
         If there are no inputs, or a number is out of range.
     ClockError
         If the clock goes backwards, or gives no number.
     """
     _check_function(fn)
+    if not callable(waiting):
+        raise TypeError(f"waiting is {waiting!r}: give a function that returns when the device is done")
     sets = _checked_sets(inputs)
     for given, least, what in ((repeat, 1, "repeat"), (calls, 1, "calls"), (warmup, 0, "warmup")):
         left_out = given is None and what != "warmup"

@@ -19,6 +19,7 @@ import threading
 import time
 import warnings
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -810,6 +811,38 @@ def test_values_travel_through_files_and_another_process(tmp_path):
         assert done.returncode == 0, done.stderr
         said = done.stdout.strip().split("|")
         assert said[:2] == [str(right), "2" if right else "0"], said
+
+
+def test_a_named_tuple_is_a_list_of_plain_values_and_runs_no_code_of_its_own():
+    class Times(NamedTuple):
+        apart: float
+        fused: float
+
+        def __iter__(self):
+            raise AssertionError("code of the student's")
+
+    assert values.plain(Times(2.0, 1.0)) == [2.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("result", "numbers"),
+    [
+        ([2, 1.5], [2, 1.5]),
+        ([np.float32(2), np.int64(1)], [2.0, 1]),
+        (np.array([2.0, 1.0]), [2.0, 1.0]),
+        ([2], None),
+        ([2, True], None),
+        ([2, 1j], None),
+        ([2, [1]], None),
+        (np.array([[2.0, 1.0]]), None),
+        ({"a": 2, "b": 1}, None),
+        (None, None),
+        (values.Strange("a device array", "DeviceNDArray"), None),
+    ],
+    ids=str,
+)
+def test_so_many_numbers_of_whatever_kind(result, numbers):
+    assert exercises.as_numbers(values.plain(result), 2) == numbers
 
 
 @pytest.mark.parametrize(

@@ -274,6 +274,7 @@ def types_of(body, *arguments, **names):
         "x ** 3",
         "i * 3 - 1",
         "x if x > i else -x",
+        "np.float32(2595 / math.log(10)) * x",  # the compiler divides
     ],
 )
 def test_what_stays_narrow_is_not_named(body):
@@ -290,6 +291,7 @@ def test_what_stays_narrow_is_not_named(body):
         ("i / 2", ["int64", "int64"]),
         ("np.float32(0.5 * x)", ["constant float64", "float32"]),
         ("math.exp(i)", ["int64"]),
+        ("x / (2595 / math.log(10))", ["float32", "constant float64"]),
     ],
 )
 def test_where_float64_begins_is_named_with_its_line_and_types(body, operands):

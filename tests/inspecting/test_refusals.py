@@ -222,6 +222,21 @@ def test_a_source_with_an_error(what):
 
 
 @pytest.mark.usefixtures("compilers")
+@pytest.mark.parametrize("arch", ["gfx942", "gfx1100"])
+@pytest.mark.parametrize("mask", ["0xffffffff", "0xffffffffu", "-1", "unsigned(~0ull)"])
+@pytest.mark.parametrize(
+    "call", ["__shfl_down_sync(MASK, x[0], 1)", "__ballot_sync(MASK, 1)", "(__syncwarp(MASK), 1)"]
+)
+def test_a_mask_of_32_bits_is_refused_for_amd_and_taken_for_nvidia(call, mask, arch):
+    text = "__global__ void k(float* x) {\n  x[0] = CALL;\n}".replace("CALL", call)
+    assert refused(text.replace("MASK", mask), "gcn", arch).startswith(
+        "line 2: a mask of 32 bits: HIP takes masks of 64"
+    )
+    assert h2d.show(text.replace("MASK", "~0ull"), "gcn", arch)
+    assert h2d.show(text.replace("MASK", mask), "ptx")
+
+
+@pytest.mark.usefixtures("compilers")
 def test_several_kernels_and_none():
     several = SOURCES["several.cu"]
     for what in ("ptx", "gcn"):

@@ -55,6 +55,22 @@ def transpose_padded(a, out):
 
 
 @cuda.jit
+def transpose_computed(a, out):
+    """out = aᵀ through a tile whose shape is arithmetic with numbers, which Python does before Numba sees it"""
+    tile = cuda.shared.array((16, 16 + 1), float32)
+    flat = cuda.shared.array(2 * (9 - 1) * 16, float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    x, y = cuda.grid(2)
+    if y < a.shape[0] and x < a.shape[1]:
+        tile[ty, tx] = a[y, x]
+        flat[16 * tx + ty] = a[y, x]
+    cuda.syncthreads()
+    x, y = cuda.blockIdx.y * TILE + tx, cuda.blockIdx.x * TILE + ty
+    if y < out.shape[0] and x < out.shape[1]:
+        out[y, x] = (tile[tx, ty] + flat[16 * ty + tx]) / float32(2)
+
+
+@cuda.jit
 def transpose_in_place(a):
     """a = aᵀ: the threads above the diagonal swap"""
     i, j = cuda.grid(2)
@@ -97,6 +113,13 @@ CASES = [
         launches=[Launch(transpose_padded, GRID, (TILE, BLOCK_ROWS), ("a", "out"))],
         expected=lambda given: {"out": given["a"].T},
         kinds=("2d", "shared", "barrier", "float64"),
+    ),
+    Case(
+        name="transpose with a tile of a computed shape",
+        inputs=lambda rng: {"a": real(rng, (ROWS, COLS)), "out": blank((COLS, ROWS))},
+        launches=[Launch(transpose_computed, GRID, (TILE, TILE), ("a", "out"))],
+        expected=lambda given: {"out": given["a"].T},
+        kinds=("2d", "shared", "barrier"),
     ),
     Case(
         name="transpose in place",

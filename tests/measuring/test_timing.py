@@ -343,6 +343,7 @@ def test_a_coroutine_that_is_run():
 @pytest.mark.parametrize(
     "given, error, message",
     [
+        ({"waiting": 3}, TypeError, "waiting is 3: give a function that returns when the device is done"),
         ({"inputs": []}, ValueError, "inputs is empty: give one set of arguments at least"),
         ({"inputs": 3}, TypeError, "inputs is int: give a list of sets"),
         ({"inputs": np.ones(3)}, TypeError, "inputs is ndarray: give a list of sets"),

@@ -65,6 +65,15 @@ def a_fused_function_has_no_branches(cp):
     return absolute(cp.arange(3.0))
 
 
+@program(
+    Raises("CompileException", matching="expected an identifier"),
+    source("cupy/_core/_fusion_kernel.pyx", "_cuda_compile"),
+    "fusion",
+)
+def a_fused_function_has_a_name(cp):
+    return cp.fuse(lambda x: x + 1)(cp.arange(3.0))
+
+
 @program(Raises("TypeError", matching="unsupported operand type"), FUSION, "fusion")
 def a_fused_function_has_no_matrix_product(cp):
     @cp.fuse()

@@ -474,6 +474,12 @@ def test_values_that_are_no_arguments(value, words, mode):
     refused((TypeError, ValueError, OverflowError), line, increment[1, 4], value)
 
 
+def test_a_tensor_on_the_cpu_is_told_what_to_give(mode):
+    torch = pytest.importorskip("torch")
+    line = r"^increment\(\): argument x: it is of type Tensor, .*x\.numpy\(\)"
+    refused(TypeError, line, increment[1, 4], torch.ones(4))
+
+
 def test_string_arrays_are_refused_where_they_are_calculated_with(mode):
     words = r"^increment\(\), test_bad_input.py, line \d+: "
     refused(Exception, words, increment[1, 4], np.array(["a", "b"]))

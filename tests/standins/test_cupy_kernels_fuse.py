@@ -15,7 +15,7 @@ Y = np.arange(12.0, 24.0).reshape(3, 4)
 
 def same(function, *arguments, rtol=1e-12):
     """Check a fused function against the same function on NumPy arrays; return the kernel that was made."""
-    fused = cp.fuse(function)
+    fused = cp.fuse(kernel_name="fused")(function)
     on_device = [cp.asarray(each) if isinstance(each, np.ndarray) else each for each in arguments]
     result, expected = fused(*on_device), function(*arguments)
     results, expecteds = (each if isinstance(each, tuple) else (each,) for each in (result, expected))
@@ -220,7 +220,7 @@ def test_what_one_kernel_cannot_do_runs_step_by_step():
 
 
 def test_kernels_are_kept_by_type_and_forgotten_on_request():
-    fused = cp.fuse(lambda x, a: x * a)
+    fused = cp.fuse(kernel_name="scaled")(lambda x, a: x * a)
     x = cp.arange(3)
     for second in (1, 2, 2.5, np.float32(2)):
         fused(x, second)
@@ -268,6 +268,16 @@ def test_refused(function, error, words):
     with pytest.raises(error) as caught:
         cp.fuse(function)(cp.asarray(X))
     assert str(caught.value) == words
+
+
+def test_a_lambda_has_no_name_that_the_compiler_takes():
+    nameless = cp.fuse(lambda x: x + 1)
+    with pytest.raises(cp.cuda.compiler.CompileException) as caught:
+        nameless(cp.asarray(X))
+    assert "<lambda>" in str(caught.value) and "kernel_name" in str(caught.value)
+    with pytest.raises(TypeError, match="Cannot convert to Python scalar"):  # that comes before the compiler
+        cp.fuse(lambda x: x if x > 0 else -x)(cp.asarray(X))
+    assert nameless(3) == 4
 
 
 def test_arguments_that_are_refused():

@@ -116,4 +116,11 @@ def test_errors_are_numbas_kinds():
 def test_what_is_left_out_is_named(name):
     line = cuda.missing(name)
     assert line.startswith(f"cuda.{name} is not in host_to_device's stand-in for numba.cuda: ")
-    assert "\n" not in line
+    assert "\n" not in line and "meant" not in line
+
+
+@pytest.mark.parametrize(
+    "name, meant", [("gird", "grid"), ("threadidx", "threadIdx"), ("sycnthreads", "syncthreads")]
+)
+def test_a_misspelt_name_is_told_the_one_it_resembles(name, meant):
+    assert cuda.missing(name).endswith(f"; is cuda.{meant} meant?")

@@ -152,8 +152,14 @@ def test_what_is_wrong_is_said():
     for size in (0, 16, 128, "64", True):
         with pytest.raises(ValueError, match=r"warp_size is .*: a warp has 32 lanes, or 64"):
             h2d.with_warp_size(sum_32, size)
-    with pytest.raises(TypeError, match="function of the host"):
+    with pytest.raises(
+        TypeError, match=r"function of the host: with_warp_size takes what @cuda\.jit makes of it"
+    ):
         h2d.with_warp_size(total, 64)
+    with pytest.raises(TypeError, match=r"got a text: make one of it, cp\.RawKernel\(text, its name\)"):
+        h2d.with_warp_size("__global__ void f() {}", 64)
+    with pytest.raises(TypeError, match=r"^with_warp_size takes a kernel made by @cuda\.jit, and got 7"):
+        h2d.with_warp_size(7, 64)
     with pytest.raises(TypeError, match="say how to launch it"):
         h2d.with_warp_size(sum_32, 64)(X)
     with pytest.raises(ValueError, match="at least the griddim and blockdim"):

@@ -1,6 +1,9 @@
 """Checks of solutions/01-architecture.ipynb: made by `make exercises`, edit them there."""
 
+import ast
+import inspect
 import math
+import textwrap
 
 import numpy as np
 
@@ -9,6 +12,7 @@ from host_to_device.exercises import (
     Exercise,
     Out,
     Wrong,
+    as_numbers,
     inputs,
     judge_array,
     judge_function,
@@ -59,6 +63,8 @@ class DataSheet(Exercise):
             "The threads that an SM holds are not those that it computes with in a cycle. Most of them wait."
         )
         warps = "A scheduler issues for 32 lanes, but an SM may have fewer units than that for float32: then the warp takes two cycles."
+        shared = "`lanes` are those of the whole SM: its schedulers share them."
+        given = "This is the T4 above, whatever card is asked about: take the numbers from `gpu`."
         units = "Look at the unit: the clock is in MHz, and tera is 10¹²."
         lanes = 2 * unit * case["lanes"]
         judge_function(
@@ -69,8 +75,17 @@ class DataSheet(Exercise):
                 (lanes / 2, once),
                 (2 * unit * case["threads"], resident),
                 (2 * unit * 32 * case["schedulers"], warps),
+                (lanes * case["schedulers"], shared),
+                (lanes / case["sms"], "That is one SM, and the chip has more of them."),
+                (2 * 40 * 64 * 1590 / 1e6, given),
+                *[
+                    (round(lanes, places), "Leave it as it is: whoever prints it may round it.")
+                    for places in range(3)
+                ],
+                (lanes // 1, "A rate is no whole number: divide with one stroke."),
                 *[(lanes * 10.0**power, units) for power in (-6, -3, 3, 6, 9, 12)],
             ],
+            rtol=5e-7,  # float32 will do
         )
 
 
@@ -110,6 +125,10 @@ class Promise(Exercise):
         largest = max(factors, key=lambda part: share[part], default=None)
         one = 1 / (1 - share[largest] + share[largest] / factors[largest]) if factors else 1.0
         left = total / max(1e-300, sum(seconds[part] / factor for part, factor in factors.items()))
+        named, after = (
+            sum(share[part] for part in factors),
+            sum(share[part] / factors[part] for part in factors),
+        )
         judge_function(
             got,
             right,
@@ -129,7 +148,21 @@ class Promise(Exercise):
                 ),
                 (one, "One part is in your formula, and the promise names more."),
                 (1 / right, "This is the share of the time that is left. How many times as fast is that?"),
+                (
+                    math.prod(factors.values()),
+                    "These are the factors of parts, multiplied. What becomes of the time of the whole?",
+                ),
+                (
+                    named / after if factors else 0,
+                    "So many times as fast become the parts that are named, together. The others belong to the program, too.",
+                ),
+                (
+                    total * (1 - 1 / right),
+                    "These are the seconds that are saved. How many times as fast is that?",
+                ),
+                (right - 1, "A program that takes as long as before is 1 times as fast, not 0 times."),
             ],
+            rtol=5e-7,  # float32 will do
         )
 
 
@@ -151,6 +184,8 @@ class Enough(Exercise):
             {"bytes_per_cycle": 201, "latency": 450, "sms": 40, "bytes_each": 16, "loads": 1},
             {"bytes_per_cycle": 4096, "latency": 600, "sms": 148, "bytes_each": 8, "loads": 3},
             {"bytes_per_cycle": 3, "latency": 20, "sms": 16, "bytes_each": 8, "loads": 2},
+            # One byte more than three warps an SM have under way.
+            {"bytes_per_cycle": 23, "latency": 167, "sms": 10, "bytes_each": 4, "loads": 1},
         ]
         for case in found[2:4]:
             case["latency"] += seed % 40
@@ -191,6 +226,21 @@ class Enough(Exercise):
                     32 * -(-case["bytes_per_cycle"] // (sms * warp)),
                     "This is what comes in one cycle. A load is under way for many of them.",
                 ),
+                (
+                    32 * -(-whole * case["loads"] // (sms * 32 * case["bytes_each"])),
+                    "Several loads of one thread are more under way, so fewer threads are enough, not more.",
+                ),
+                (
+                    32 * -(-whole // (sms * 32 * 4 * case["loads"])),
+                    "Not every load brings a float32: this one brings `bytes_each` bytes.",
+                ),
+                *[
+                    (
+                        min(most, right),
+                        "More than an SM may hold, and yet it is what memory needs: say so. That is the point of the question.",
+                    )
+                    for most in (1_024, 1_536, 2_048)
+                ],
             ],
         )
 
@@ -221,7 +271,7 @@ class Lanes(Exercise):
     def run(self, student, case):
         x = inputs.distinct(case["size"], seed=case["seed"]) + np.float32(0.0625)
         got = run_kernel(student.whole, (x, Out(x.shape, x.dtype)), case["grid"], case["block"])
-        got["torn"] = []
+        got["torn"], got["in one line"] = [], self.in_one_line(student.whole)
         if case["size"] % case["block"] == 0 and not got["findings"]:
             checked = check(student.whole, schedules=1, notes=True)
             report = checked[case["grid"], case["block"]](x, np.zeros_like(x))
@@ -231,6 +281,22 @@ class Lanes(Exercise):
                 if note.kind == "divergence"
             ]
         return got
+
+    def in_one_line(self, kernel):
+        """Return the first line, from 1, of a conditional expression whose sides call something; 0 without one."""
+        try:
+            source = textwrap.dedent(inspect.getsource(kernel.py_func))
+        except (AttributeError, OSError, TypeError):
+            return 0
+        found = [
+            node.lineno
+            for node in ast.walk(ast.parse(source))
+            if isinstance(node, ast.IfExp)
+            and any(
+                isinstance(each, ast.Call) for side in (node.body, node.orelse) for each in ast.walk(side)
+            )
+        ]
+        return min(found, default=0)
 
     def judge(self, case, got):
         x = inputs.distinct(case["size"], seed=case["seed"]) + np.float32(0.0625)
@@ -255,6 +321,10 @@ class Lanes(Exercise):
                 (by_warp, moved),
                 (by_half, moved),
                 (swapped, "The two kinds are the wrong way round: even places hold amplitudes."),
+                (
+                    np.where(even, np.log(1 + np.abs(x)), x - np.trunc(x)).astype(np.float32),
+                    "int() cuts a negative number towards zero, and its floor lies below it.",
+                ),
             ],
             rtol=1e-4,
         )
@@ -263,6 +333,11 @@ class Lanes(Exercise):
             raise Wrong(
                 f"line {worst['line']} is executed with {worst['lanes']:g} of 32 lanes on average",
                 "The result is right, and warps walk through both branches. Which threads of a warp take even places?",
+            )
+        if got["in one line"]:
+            raise Wrong(
+                f"line {got['in one line']} of the kernel has both branches in it",
+                "The lanes are counted line by line. Write `if` and `else` on lines of their own, and see who comes by.",
             )
 
 
@@ -305,14 +380,10 @@ class Fused(Exercise):
 
     def judge(self, case, got):
         steps, n = self.CHAINS[case["chain"]], case["n"]
-        result = got["result"]
-        if (
-            not isinstance(result, list)
-            or len(result) != 2
-            or not all(isinstance(each, float) for each in result)
-        ):
+        result = as_numbers(got["result"], 2)
+        if result is None:
             raise Wrong(
-                f"passes returns {getattr(result, 'kind', said(result))}",
+                f"passes returns {getattr(got['result'], 'kind', said(got['result']))}",
                 "Two times are asked for: return both.",
             )
 
@@ -362,8 +433,21 @@ class Fused(Exercise):
                 "The fused pass does the operations of all its steps.",
             ),
             (right[::-1], "The two times are the wrong way round."),
+            (
+                np.array([one(sum(len(inputs) + 1 for inputs, _, _ in steps), total), right[1]]),
+                "Each pass waits for the longer of its own two, and only then are the passes added.",
+            ),
+            (
+                np.array([right[0], one(len(set(steps[0][0])) + 1, total)]),
+                "Later steps, too, read arrays that no step has made.",
+            ),
+            (np.array([right[0], one(len(fresh), total)]), "What comes out has to be written as well."),
+            (
+                np.array([right[0], one(len(fresh) + len(made - set(reads)), total)]),
+                "Only the last step's output is asked for, even if another one's is read by nobody.",
+            ),
         ]
-        judge_array("time", np.array(result, float), right, mistakes=mistakes, rtol=1e-9)
+        judge_array("time", np.array(result, float), right, mistakes=mistakes, rtol=5e-7)
 
 
 class Crossing(Exercise):
@@ -433,7 +517,7 @@ class Crossing(Exercise):
 
     def times(self, case, n, way="right"):
         host, device = self.prices(case)
-        operations = 2 * n**3 if case["kind"] == "product" else n**2
+        operations = (1 if way == "half" else 2) * n**3 if case["kind"] == "product" else n**2
         size = 4 * n * n
 
         def longer(machine):
@@ -445,6 +529,7 @@ class Crossing(Exercise):
         if not case["resident"] or way == "always":
             copies, moved = (1 if way == "one copy" else 3), (2 if way == "one way" else 3) * size
             there += copies * device["copy"] + moved / device["link"]
+            there += 3 * device["wait"] * (way == "waits")
         if way == "bytes only":
             there = (0 if case["resident"] else 3 * size / device["link"]) + longer(device)
         return here, there
@@ -458,13 +543,16 @@ class Crossing(Exercise):
 
     def judge(self, case, got):
         result, right = got["result"], self.first(case)
-        if result == right and type(result) is type(right):
+        if result is not None:
+            [result] = as_numbers([result], 1) or [None]
+            if result is None or result % 1 != 0:
+                raise Wrong(
+                    f"crossing returns {getattr(got['result'], 'kind', said(got['result']))}",
+                    "A whole number is asked for, or None.",
+                )
+            result = int(result)
+        if result == right:
             return
-        if result is not None and (not isinstance(result, int) or isinstance(result, bool)):
-            raise Wrong(
-                f"crossing returns {getattr(result, 'kind', said(result))}",
-                "A whole number is asked for, or None.",
-            )
         said_right = "None" if right is None else shown(right)
         text = f"{'None' if result is None else shown(result)}, and {said_right} is right"
         hints = {
@@ -476,19 +564,26 @@ class Crossing(Exercise):
             "bytes only": "Transfer is not all that it costs to ask: a launch and a wait are paid for the smallest matrix, too.",
             "free call": "The host's own call costs something as well.",
             "no wait": "The device has been asked, and the host does not have the result before it has waited.",
+            "half": "A product has 2n³ operations: a multiplication and an addition for each of the n³ pairs.",
+            "waits": "Copies and launch are in one row on the device: the host waits once, at the end.",
         }
+        if right == self.LAST and result is None:
+            raise Wrong(text, "20,000 is asked about as well, and a range ends before its second number.")
+        if result is not None and result > self.LAST:
+            raise Wrong(text, "The question ends at 20,000: what comes behind it is None.")
+        if result is not None and result < 1:
+            raise Wrong(text, f"None says that there is no such n, and {result} is a number.")
         for way, hint in hints.items():
             if self.first(case, way) == result:
                 raise Wrong(text, hint)
-        if result == 0:
-            raise Wrong(text, "None says that there is no such n, and 0 is a number.")
         if right is None:
             raise Wrong(
                 text, "For no n is the device faster here. What remains of both times if n is very large?"
             )
         if isinstance(result, int) and result > right:
             raise Wrong(
-                text, "There is a smaller n for which the device is faster: every n counts, not every tenth."
+                text,
+                "There is a smaller n for which the device is faster. Is every n tried, and no price paid twice?",
             )
         raise Wrong(
             text, "Take the first n for which you and the check differ, and work out both times by hand."
@@ -539,7 +634,9 @@ class Turns(Exercise):
             begins = max(clock, memory)
             if way == "no queue":
                 begins = clock
-            memory = begins + case["gap"]
+            if way == "same cycle":
+                begins = max(clock - 1, memory)
+            memory = begins + case["latency" if way == "one at a time" else "gap"]
             ready[warp] = begins + case["latency"]
             if way == "waits":
                 clock = ready[warp]
@@ -555,17 +652,18 @@ class Turns(Exercise):
         if way == "issued":
             back = len(loads)
         start = {"begun": case["latency"]}.get(way)
+        end = float("inf") if way == "to their end" else cycles
         under = sum(
-            max(0, min(back, cycles) - (max(issued, back - start) if start is not None else issued))
+            max(0, min(back, end) - (max(issued, back - start) if start is not None else issued))
             for issued, back in loads
         )
         return [busy, back, under]
 
     def judge(self, case, got):
-        result, right = got["result"], self.counted(case)
-        if not isinstance(result, list) or len(result) != 3 or any(type(each) is not int for each in result):
+        result, right = as_numbers(got["result"], 3), self.counted(case)
+        if result is None or any(each % 1 != 0 for each in result):
             raise Wrong(
-                f"schedule returns {getattr(result, 'kind', said(result))}",
+                f"schedule returns {getattr(got['result'], 'kind', said(got['result']))}",
                 "Three whole numbers are asked for: return busy, back, under_way.",
             )
         if result == right:
@@ -581,6 +679,9 @@ class Turns(Exercise):
             "late": "A load that comes back in cycle `cycles` does not come back in time.",
             "issued": "You have counted the loads that were issued. Some of them are not back at the end.",
             "no load": "The load is an instruction as well: a turn has work + 1 of them.",
+            "one at a time": "Your memory begins a load when the one before is back. It begins one every `gap` cycles, with others under way.",
+            "same cycle": "A load that is issued in cycle c is begun in cycle c + 1, or later.",
+            "to their end": "Of a load that is not back at the end only the cycles before it count.",
         }
         for way, hint in hints.items():
             if result == self.counted(case, way):

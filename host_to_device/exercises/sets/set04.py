@@ -158,7 +158,12 @@ class Step(Exercise):
             )
         forgotten = "The velocity of the step before is to be in it, times `decay`."
         both = "`decay` belongs to the velocity of the step before, and the gradient is added as it is."
-        mistakes = [(gradient, forgotten), (decay * (velocity + gradient), both)]
+        mean = "That is a moving average of the gradients. Momentum adds the gradient whole."
+        mistakes = [
+            (gradient, forgotten),
+            (decay * (velocity + gradient), both),
+            (decay * velocity + (1 - decay) * gradient, mean),
+        ]
         judge_array("velocity", now["velocity"], after, mistakes=mistakes)
         old = "The weights have moved with the velocity from before this step. First comes the velocity, then the weights."
         mistakes = [
@@ -447,8 +452,16 @@ class Arrive(Exercise):
                 mistakes.append((normal(row.reshape(x.shape)), order))
                 mistakes.append((normal(x.ravel().reshape(x.shape[::-1]).T), like))
         dtype = "The kernel writes floats, whatever the input was: give the output that type."
-        judge_function(got, normal(x), mistakes=mistakes, inputs=[memory], hints={"dtype": dtype})
-        judge_counts(got, host_to_device=0, device_to_host=0, operations=(1, 2))
+        nan = "There it was never written. One block more is needed when 256 does not divide the number of elements."
+        judge_function(got, normal(x), mistakes=mistakes, inputs=[memory], hints={"dtype": dtype, "nan": nan})
+        judge_counts(got, host_to_device=0, device_to_host=0)
+        if got["operations"] is not None and "normalise" not in got["operations"]:
+            raise Wrong(
+                "the numbers are right, and NORMALISE has not run",
+                "The task is to launch the kernel that is there, and to give it what it expects.",
+            )
+        most = "A conversion, a copy without gaps and the kernel are three. What else is computed here?"
+        judge_counts(got, operations=(1, 4), hints={"operations": most})
 
 
 class Pairs(Exercise):
@@ -682,11 +695,16 @@ class Share(Exercise):
             "can write to a place of your choice."
         )
         waits = (
-            "Given one of CuPy's arrays, a kernel of Numba's waits until CuPy's stream has done all that it was asked for. "
-            "Numba's own arrays are the same memory, and on one stream everything stays in its order anyway."
+            "To synchronize is to wait, and so does a kernel of Numba's that is given one of CuPy's arrays: it waits until "
+            "CuPy's stream has done all that it was asked for. Numba's own arrays are the same memory, and on one stream "
+            "everything stays in its order anyway."
         )
         hints = {"device_to_host": number, "device_to_device": over, "waits": waits}
         judge_counts(got, device_to_device=0, device_to_host=0, waits=0, hints=hints)
+        if got["result"] is not None:
+            raise Wrong(
+                "relax returns something", "The result is in d_x, where the caller looks: return nothing."
+            )
 
 
 class Softmax(Exercise):
@@ -695,6 +713,23 @@ class Softmax(Exercise):
     number, points, minutes = "04.7", 6, 60
     seconds = 40.0  # three orders of every launch, watched, on a machine that may be busy
     needs = ("function softmax_kernel()", "function softmax(d_x)")
+    raised = (
+        (
+            "INFINITY",
+            "INFINITY stands in a header of the host's C library, and NVRTC has none. Begin the search with a number that "
+            "is in the row.",
+        ),
+        (
+            "HUGE_VAL",
+            "HUGE_VAL stands in a header of the host's C library, and NVRTC has none. Begin the search with a number that "
+            "is in the row.",
+        ),
+        (
+            "FLT_MAX",
+            "FLT_MAX stands in a header of the host's C library, and NVRTC has none. Begin the search with a number that "
+            "is in the row.",
+        ),
+    )
     hints = (
         "Go over the row three times: for the largest element, for the sum of the exponentials, and for the results. "
         "Begin with a kernel in which each lane does that for its own elements only, and find out what is missing.",
@@ -816,7 +851,10 @@ class Softmax(Exercise):
             rtol=1e-4,
             atol=1e-7,
         )
-        one = "The softmax is to be one launch of your kernel, on the array as it is."
+        one = (
+            "The softmax is to be one launch of your kernel, on the array as it is. The result needs no zeros in it "
+            "beforehand: cp.empty makes an array and writes nothing."
+        )
         judge_counts(
             got["whole"],
             operations=1,
@@ -867,6 +905,12 @@ class Softmax(Exercise):
             mixed = np.exp(x.astype(np.float64) - shift)
             mixed = mixed / mixed.sum(axis=1, keepdims=True)
         near = {"rtol": 1e-3, "atol": 1e-6}
+        if x.shape[1] < 32 and np.isfinite(out).all() and not np.allclose(out, right, **near):
+            raise Wrong(
+                f"{self.first(out, right)}",
+                f"Of 32 lanes, {32 - x.shape[1]} have no element in a row of {x.shape[1]}. They have nothing to add, and "
+                "the others still ask them: have they left?",
+            )
         if x.shape[1] > 32 and not np.allclose(out, right, **near):
             if np.allclose(out, alone, **near):
                 raise Wrong(

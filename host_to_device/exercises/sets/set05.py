@@ -55,12 +55,18 @@ class Loads(Exercise):
     def judge(self, case, got):
         m, k, n, tile = case["m"], case["k"], case["n"], case["tile"]
         result = got["result"]
+        if isinstance(result, np.ndarray) and result.ndim == 1:
+            result = list(result)
         if not isinstance(result, list | tuple) or len(result) != 2:
             raise Wrong("two numbers are asked for", "Return a pair: the reads of `a`, then those of `b`.")
         across, down = math.ceil(n / tile), math.ceil(m / tile)
         right = m * k * across, k * n * down
         steps = math.ceil(k / tile)
         hints = [
+            (
+                right[::-1],
+                "Both are right, and they have changed places: first the reads of `a`, then those of `b`.",
+            ),
             (
                 (m * k * down, k * n * across),
                 "You have counted the blocks in the wrong direction. An element of `a` is used along its row of the "
@@ -82,7 +88,7 @@ class Loads(Exercise):
         ]
         for place, (name, wanted) in enumerate(zip("ab", right, strict=True)):
             value = result[place]
-            if isinstance(value, np.generic):
+            if isinstance(value, np.generic | np.ndarray) and value.ndim == 0:
                 value = value.item()
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise Wrong(f"the reads of {name} are no number", "Return two whole numbers.")
@@ -159,7 +165,11 @@ class Roll(Exercise):
             "out of bounds": "What comes in again at the other end of the clip is counted by the length of the clip, "
             "and a block may have more threads than that.",
         }
-        hints["warp synchronisation"] = hints["race"]
+        hints["warp synchronisation"] = hints["uninitialised read"] = hints["race"]
+        hints["values"] = (
+            "Follow the first sample of each clip: where does it go if the shift is negative, and where if it is larger "
+            "than the clip?"
+        )
         back = self.rolled(clips, shift, -1)
         right = self.rolled(clips, shift)
         mistakes = [
@@ -236,7 +246,10 @@ class Transpose(Exercise):
             "out of bounds": place
             if elsewhere
             else "Which row and which column of `x` does the last block begin at?",
-            "uninitialised read": early if race else reach,
+            "uninitialised read": early
+            if race
+            else "Not every element of the square has been brought into the tile. It has 32 rows and the block has 8, so "
+            "each thread brings four.",
             "unwritten": reach,
         }
         judge_kernel(got["kernel"], x.T.copy(), inputs=[x], hints=hints)
@@ -249,8 +262,8 @@ class Transpose(Exercise):
         judge_banks(
             got["notes"],
             1,
-            "The elements of a column of the tile lie 32 words apart, all of them in one bank. Make the rows of the "
-            "tile one word longer than they need to be.",
+            "Down a column of the tile lanes come back to a bank where others are: the width of a row has a divisor in "
+            "common with 32. Make the rows one word longer than they need to be.",
         )
 
 
@@ -330,6 +343,10 @@ class Filtered(Exercise):
             "uninitialised read": "Some elements of the tile are never filled. Follow the first and the last thread "
             "of a block, and those behind the end of `x`: all that is read has to be stored, zeros too.",
         }
+        hints["out of bounds"] = (
+            "The halo of the first block begins before `x` and that of the last one ends behind it, and a tile has four "
+            "elements more than a block has threads. Ask of every element whether it is there."
+        )
         judge_kernel(got["kernel"], right, inputs=[x, taps], hints=hints, mistakes=mistakes, atol=1e-4)
         blocks = math.ceil(case["size"] / case["block"])
         judge_requests(
@@ -419,6 +436,10 @@ class Softmax(Exercise):
             "uninitialised read": "A thread without an element has stored nothing, and the tree reads what it has "
             "not stored. It has to bring something that changes nothing.",
         }
+        hints["unwritten"] = (
+            "A row may have more elements than the block has threads. Each thread goes on in strides of the block, until "
+            "the row ends."
+        )
         hints["warp synchronisation"] = hints["race"]
         overflow = "The largest element is subtracted because `exp` of 150 is more than a float32 holds."
         zero = (
@@ -670,7 +691,9 @@ class Linear(Exercise):
         x = inputs.distinct((case["rows"], case["inner"]), seed=case["seed"])
         weight = inputs.distinct((case["columns"], case["inner"]), seed=case["seed"] + 1)
         # As large as the product, so that it decides about signs and cannot be left out.
-        bias = inputs.distinct(case["columns"], seed=case["seed"] + 2) * np.float32(np.abs(x).max() * 8)
+        bias = np.abs(inputs.distinct(case["columns"], seed=case["seed"] + 2))
+        bias *= np.float32(np.abs(x).max() * 8)
+        bias[::2] *= -1
         return x, weight, bias
 
     def blocks(self, case):
@@ -714,8 +737,10 @@ class Linear(Exercise):
             "is counted at every barrier. Guard the loads and the store, and let everybody walk through the steps.",
             "uninitialised read": "Beyond the matrix the tile holds what was there before, and it is multiplied and "
             "added like the rest. A zero has to be stored there, in every step.",
-            "values": "Is there something in the tiles from the step before, or from beyond the rim? Try an `inner` "
-            "of 8 first, and then one of 9.",
+            "out of bounds": "Every index that comes from a thread needs a guard: the rows of `x` and of `weight`, the "
+            "elements along `inner`, and `bias` as well.",
+            "values": "Is there something in the tiles from the step before, or from beyond the rim? And does row `j` of "
+            "`weight` belong to column `j` of `out`? Try an `inner` of 8 first, and then one of 9.",
         }
         hints["warp synchronisation"] = hints["race"]
         judge_kernel(
@@ -752,3 +777,144 @@ class Linear(Exercise):
             "Eight threads read down a column of a tile with rows of 8 words, and every fourth row begins in the same "
             "bank. Rows of 9 words do not.",
         )
+
+
+class LogCumSumExp(Exercise):
+    """A running log-sum-exp."""
+
+    number, points, minutes = "05.9", 10, 60
+    seconds = 40.0  # many accesses are watched, also on a busy machine
+    needs = ("kernel logcumsumexp(x, out)",)
+    hints = (
+        "It is the scan of the chapter with another way to add. Two numbers a and b, each the logarithm of a sum, make "
+        "the logarithm of both sums together. Which number has to be subtracted so that neither exp overflows?",
+        "With `top = max(a, b)` it is `top + math.log(math.exp(a - top) + math.exp(b - top))`. In each round a thread "
+        "joins what lies `step` places before with its own; read, barrier, store, barrier. When a piece is done, the "
+        "last place of the tile holds all up to there, and thread 0 of the next piece joins it to its own element.",
+        "A round: `if t >= step:` take `before = tile[t - step]` and join it to `mine`; then, for all threads, "
+        "`cuda.syncthreads()`, `tile[t] = mine`, `cuda.syncthreads()`. Around the rounds a loop "
+        "`for first in range(0, columns, threads):`, in which thread 0 first joins `tile[threads - 1]` to its element "
+        "if `first > 0`, with a barrier before anybody stores.",
+    )
+
+    def cases(self, seed):
+        launches = [
+            (2, 41, 16, "150"),
+            (2, 21, 8, "-300"),
+            (2, 30, 16, "slope"),
+            (2, 20, 32, "0"),
+            (2, 1, 4, "0"),
+            (1, 256, 128, "0"),
+        ]
+        if seed:
+            generator = np.random.default_rng((0x59, seed))
+            launches = [
+                (2, int(generator.integers(33, 48)), 16, "150"),
+                (2, int(generator.integers(17, 24)), 8, "-300"),
+                (2, int(generator.integers(25, 32)), 16, "slope"),
+                (2, int(generator.integers(17, 32)), 32, "0"),
+                (1, 1, 8, "0"),
+                (1, 256, 128, "0"),
+            ]
+        return [
+            dict(zip(("rows", "columns", "threads", "around"), each, strict=True))
+            | {"seed": seed * 100 + place}
+            for place, each in enumerate(launches)
+        ]
+
+    def says(self, case):
+        numbers = (
+            "numbers from -200 to 200 in order"
+            if case["around"] == "slope"
+            else f"numbers around {case['around']}"
+        )
+        return f"shape {(case['rows'], case['columns'])}, {case['threads']} threads a block, {numbers}"
+
+    def numbers(self, case):
+        shape = case["rows"], case["columns"]
+        x = inputs.distinct(shape, seed=case["seed"])
+        x *= 4 / max(1, np.abs(x).max())
+        if case["around"] == "slope":  # one row upwards and one down
+            return (x + np.outer((1, -1), np.linspace(-200, 200, shape[1]))).astype(np.float32)
+        return (x + int(case["around"])).astype(np.float32)
+
+    def run(self, student, case):
+        x = self.numbers(case)
+        given, launch = (x, Out(x.shape, x.dtype)), (case["rows"], case["threads"])
+        got = {"kernel": run_kernel(student.logcumsumexp, given, *launch, interpreted=True), "notes": None}
+        if case["threads"] >= 32:
+            got["notes"] = run_notes(student.logcumsumexp, given, *launch)
+        return got
+
+    def judge(self, case, got):
+        x, threads = self.numbers(case), case["threads"]
+        right = np.logaddexp.accumulate(x.astype(np.float64), axis=1)
+        alone = [
+            np.logaddexp.accumulate(x[:, first : first + threads].astype(np.float64), axis=1)
+            for first in range(0, x.shape[1], threads)
+        ]
+        mistakes = [
+            (
+                np.hstack(alone),
+                "Each piece begins anew. What the pieces before have come to has to go into the first element of the "
+                "next one.",
+            ),
+            (
+                np.maximum.accumulate(x, axis=1) + np.log(np.arange(1, x.shape[1] + 1)),
+                "You have added sums that are relative to different numbers. When the larger of the two takes over, "
+                "the other sum has to be scaled down by exp of the difference.",
+            ),
+        ]
+        mistakes = [
+            (each.astype(np.float32), hint)
+            for each, hint in mistakes
+            if not np.allclose(each, right, 1e-4, 1e-3)
+        ]
+        places = [re.search(r"\[(\d+)\]", each["text"]) for each in got["kernel"]["findings"]]
+        last = all(place and int(place[1]) == threads - 1 for place in places)
+        hints = {
+            "race": "Thread 0 fetches what the piece before has left, and another thread stores there already. Between "
+            "the two the block has to wait."
+            if last
+            else "In each round a place is read by one thread and stored by another. The block waits twice: when all "
+            "have read, and when all have stored.",
+            "barrier divergence": "The first threads have nothing before them to add, others have no element, and all "
+            "are counted at the barrier. Only reading and adding belong into the `if`, and nobody leaves before.",
+            "unwritten": "A row may be longer than the block has threads. Go on with the next piece, until there is "
+            "none.",
+            "uninitialised read": "A thread reads a place of shared memory that nobody has filled. Every thread stores "
+            "something before the first round, also one behind the end of the row.",
+        }
+        hints["warp synchronisation"] = hints["race"]
+        usual = "Take a row of three elements and two threads, and follow it by hand, through both pieces."
+        overflow = (
+            "`exp` of these numbers is more than a float32 holds, or nothing at all. Two sums are added relative to the "
+            "larger of their logarithms."
+        )
+        vanish = (
+            "What you subtract is too large for the beginning of the row: exp of all that stands there is zero. A "
+            "running sum needs the largest number so far, and not that of the row."
+        )
+        hints["values"] = hints["nan"] = {"0": usual, "slope": vanish}.get(case["around"], overflow)
+        right = right.astype(np.float32)
+        judge_kernel(got["kernel"], right, inputs=[x], hints=hints, mistakes=mistakes, rtol=2e-5, atol=1e-3)
+        if got["notes"] is None:
+            return
+        warps, rounds = threads // 32, int(math.log2(threads))
+        pieces = case["rows"] * math.ceil(case["columns"] / threads)
+        judge_requests(
+            got["notes"],
+            0,
+            "read",
+            pieces * warps,
+            "Some elements of `x` are read more than once. Let each thread read one element of a piece, and take the "
+            "rest from what the others have left in shared memory.",
+        )
+        shared = sum(each["requests"] for each in got["notes"]["banks"])
+        enough = pieces * warps * (8 * rounds + 4)
+        if threads > 32 and shared > enough:
+            raise Wrong(
+                f"{shared:,} requests to shared memory, and {enough:,} are allowed",
+                "One element after the other takes as many steps as there are elements. In a scan all threads add in "
+                "each round, and seven rounds are enough for 128.",
+            )

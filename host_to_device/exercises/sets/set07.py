@@ -157,6 +157,9 @@ class WheelFor(Exercise):
                 return [wheel, version]
         return None
 
+    def words(self, pair):
+        return "None" if pair is None else f"{pair[0] or 'no wheel'} with cuDNN {pair[1] or 'of no version'}"
+
     def numbers(self, version):
         return tuple(map(int, version.split(".")))
 
@@ -164,13 +167,13 @@ class WheelFor(Exercise):
         right, result = self.found(case), got["result"]
         if result == right:
             return
-        if result is None or right is None:
-            text = f"{result} is returned, and {right} is right"
-        elif not isinstance(result, list) or len(result) != 2 or not all(isinstance(e, str) for e in result):
+        pair = isinstance(result, list) and len(result) == 2 and all(isinstance(each, str) for each in result)
+        if result is not None and not pair:
             what = getattr(result, "kind", said(result))
             raise Wrong(f"{what} is returned", "Return a wheel and a version of cuDNN, both as texts.")
-        else:
-            text = f"{result[0]} with cuDNN {result[1]} is returned, and {right[0]} with {right[1]} is right"
+        text = f"{self.words(result)} is returned, and {self.words(right)} is right"
+        if right is None and not any(result):
+            raise Wrong(text, "Where no wheel can be run, return None itself.")
         newest = max(
             (low for _, low in self.BOUNDS if self.numbers(case["driver"]) >= self.numbers(low)), default=""
         )
@@ -178,6 +181,7 @@ class WheelFor(Exercise):
         first = self.found(case, able=lambda driver, low: self.numbers(driver)[0] >= self.numbers(low)[0])
         as_text = self.found(case, able=lambda driver, low: driver >= low)
         same = self.found(case, able=lambda _, low: low == newest)
+        newer = self.found(case, able=lambda driver, low: self.numbers(driver) > self.numbers(low))
         hints = [
             (
                 written,
@@ -192,6 +196,7 @@ class WheelFor(Exercise):
                 "As a word a driver 1000 comes before a driver 525, and 580.9 after 580.65. It is made of numbers.",
             ),
             (same, "A driver runs what is older, too: a wheel for an older CUDA is one that it can run."),
+            (newer, "A driver that is just as new as `LOWEST` says is new enough."),
         ]
         if result and right and result[0] == right[0]:
             if result[1].startswith(right[1]):
@@ -209,6 +214,8 @@ class WheelFor(Exercise):
                 raise Wrong(text, hint)
         if result and case["wheels"].get(result[0], (0,))[0] == 0:
             raise Wrong(text, "A wheel that brings no cuDNN is built for the CPU.")
+        if result is None:
+            raise Wrong(text, "A wheel that cannot be run is passed over, and the next one may do.")
         raise Wrong(text, "Take this driver and go through the wheels by hand, the newest first.")
 
 
@@ -589,6 +596,10 @@ class FourWays(Exercise):
             raise Wrong(f"the ways are {', '.join(map(str, result))}", f"Asked for are {', '.join(counted)}.")
         for way, ((right, _), *mistakes) in counted.items():
             pair = result[way]
+            if isinstance(pair, list):  # NumPy's whole numbers are as good
+                pair = [
+                    each.item() if isinstance(each, np.ndarray) and not each.ndim else each for each in pair
+                ]
             whole = isinstance(pair, list) and len(pair) == 2 and all(type(each) is int for each in pair)
             if not whole:
                 raise Wrong(
@@ -677,10 +688,10 @@ class BytesTaken(Exercise):
         def made(kib):
             return cp.empty(kib * self.KIB, cp.uint8)
 
-        ran = []
+        ran = []  # the pool's limit, each time that the step ran
 
         def step():
-            ran.append(True)
+            ran.append(pool.get_limit())
             held = []
             for kib in self.STEPS[case["step"]][1]:
                 if kib > 0:
@@ -714,7 +725,10 @@ class BytesTaken(Exercise):
             pool.set_limit(size=limit)
             del used
             pool.free_all_blocks()
-        return {"result": got["result"], "raised": raised, "left": left, "limit": after, "ran": len(ran)}
+        # What the pool may hold while the step runs, besides what was in use before.
+        allowed = [limit - there - case["used"] * self.KIB if limit else 0 for limit in ran]
+        found = {"result": got["result"], "raised": raised, "left": left, "limit": after}
+        return {**found, "ran": len(ran), "allowed": allowed}
 
     def judge(self, case, got):
         _, sizes, grown = self.STEPS[case["step"]]
@@ -732,6 +746,12 @@ class BytesTaken(Exercise):
             )
         if 0 not in sizes:
             self.judge_result(case, result, grown * kib if grown <= most else None)
+        if got["allowed"] != [most * kib]:
+            how = f"{got['allowed'][0]:,} bytes more" if got["allowed"][0] else "as much as there is"
+            raise Wrong(
+                f"while the step ran the pool might hold {how}, and {most * kib:,} bytes more is right",
+                "Who counts afterwards has taken the memory already, from somebody who needs it. Set the limit first.",
+            )
         if got["limit"] != case["limit"] * kib:
             now = "no limit" if not got["limit"] else f"a limit of {got['limit']:,} bytes"
             failed = 0 in sizes or grown > most
@@ -914,6 +934,21 @@ class PoolGradient(Exercise):
                 "The sums are right but for their rounding: you add from the last window to the first.",
             ),
         ]
+        columns_first = np.arange(places.size).reshape(places.shape).T.ravel()
+        mistakes.append(
+            (
+                self.added(case, columns_first),
+                "The sums are right but for their rounding: the windows come row by row, and you take a column at a time.",
+            )
+        )
+        wide = np.zeros(right.size)
+        np.add.at(wide, places.ravel(), gradient.ravel().astype(np.float64))
+        mistakes.append(
+            (
+                wide.astype(np.float32).reshape(right.shape),
+                "These sums are better than asked for: they were added in 64 bits, and each addition is to be in float32.",
+            )
+        )
         given = [places, gradient]
         if "whole" in got and any(np.any(one != other) for one, other in zip(*got["whole"], strict=True)):
             parts = [np.asarray(each[0])[16:-16] for each in got["whole"]]
@@ -924,7 +959,9 @@ class PoolGradient(Exercise):
             sum(min(n - 1, i // stride) - max(0, -((window - 1 - i) // stride)) + 1 for i in range(side))
             for side, n in zip(right.shape, places.shape, strict=True)
         ]
-        most = reached[0] * reached[1] + places.size + 2 * right.size
+        # Each place asked and each gradient taken once, each pixel written; and either each pixel read, for what it
+        # holds, or each sum kept in `out`, which is read and written again for every gradient.
+        most = reached[0] * reached[1] + places.size + right.size + max(right.size, 2 * places.size)
         if got["accesses"] > most:
             hint = "Which windows can a pixel lie in? Those alone have to be asked, and each of them once."
             if got["accesses"] > 4 * most:
@@ -1041,6 +1078,10 @@ class Winograd(Exercise):
             if finding["array"] in got["names"] and (rows % 2 or columns % 2):
                 hints["out of bounds"] = (
                     "A side is odd, and the last tile hangs over the edge. Its outputs beyond it do not exist."
+                )
+            elif finding["array"] == got["input_names"][1]:
+                hints["out of bounds"] = (
+                    "`u` has the filter first and the channel second. A surplus thread along z has no filter."
                 )
             elif "[0, -1" in finding["text"] or ", -1]" in finding["text"]:
                 hints["out of bounds"] = (

@@ -67,6 +67,10 @@ class Homes(Exercise):
             with contextlib.suppress(SetUpError):  # no profiler on this GPU: judged by the values alone
                 counted = around.enter_context(count())
             result = student.homes(model)
+        if isinstance(result, dict):  # a Counter and a defaultdict are dicts, too
+            got["texts"] = all(isinstance(key, str) for key in result)
+            whole = {key: hasattr(type(value), "__index__") for key, value in result.items()}
+            result = {str(key): int(value) if whole[key] else value for key, value in result.items()}
         got["result"] = result
         got["copies"] = counted.device_to_host.count if counted is not None else None
         tensors = {id(each): each for each in [*model.parameters(), *model.buffers()]}.values()
@@ -81,6 +85,11 @@ class Homes(Exercise):
             right[place] = right.get(place, 0) + numbers * size
         if not isinstance(result, dict):
             raise Wrong("homes returns no dict", "Return a dict from the device's name to a number of bytes.")
+        if not got["texts"]:
+            raise Wrong(
+                "the keys of the dict are no texts",
+                "A device's name is a text: take str(tensor.device) as the key.",
+            )
         if result == right:
             if got["copies"]:
                 raise Wrong(
@@ -104,9 +113,21 @@ class Homes(Exercise):
                 text,
                 "One parameter does not speak for all of them: layers of one model may live in different places.",
             )
-        four = {}
-        for place, numbers, _ in each:
+        if result == {place: 2 * size for place, size in right.items()}:
+            raise Wrong(
+                text,
+                "Everything is counted twice: parameters() goes through the modules inside a module by itself.",
+            )
+        kinds, four = {}, {}
+        for place, numbers, size in each:
+            kind = place.partition(":")[0]
+            kinds[kind] = kinds.get(kind, 0) + numbers * size
             four[place] = four.get(place, 0) + 4 * numbers
+        if result == kinds:
+            raise Wrong(
+                text,
+                "A kind of device is no place yet: two cards are of one kind. The whole name has a number.",
+            )
         if result == four:
             raise Wrong(text, "Not every number takes four bytes: ask the tensor for its element_size().")
         if list(result.values()) == [got["again"]]:
@@ -179,23 +200,28 @@ class Standard(Exercise):
 
     def judge(self, case, got):
         x, mean, spread = self.arrays(case)
-        judge_array("the result", got["result"], (x - mean) / spread, rtol=1e-5)
+        judge_array("result", got["result"], (x - mean) / spread, rtol=1e-5)
         if got["copies"]:
             raise Wrong(
-                f"{got['copies']} copies in the forward pass, and none is needed",
+                f"{got['copies']} {'copy' if got['copies'] == 1 else 'copies'} in the forward pass, and none is needed",
                 "You carry mean and spread over in every forward pass. Let the module take them along once, when it "
                 "moves.",
             )
         if got["parameters"]:
             raise Wrong(
                 f"an optimizer would find {got['parameters']} parameters in the module",
-                "A parameter is what an optimizer gets to change. What is only to be kept is a buffer.",
+                "A parameter is what an optimizer gets to change. What is only to be kept is a buffer."
+                if got["trained"]
+                else "It is frozen until somebody calls model.requires_grad_(), and then it is trained. A buffer never "
+                "is.",
             )
         if got["names"] != ["mean", "spread"]:
             text = f"the state dict has the names {got['names']}, and ['mean', 'spread'] is right"
             raise Wrong(
                 text,
-                "What is not in the state dict is not saved, and a model that is loaded would not have it.",
+                "What can be computed from the two again need not be saved: persistent=False."
+                if {"mean", "spread"} <= set(got["names"])
+                else "What is not in the state dict is not saved, and a model that is loaded would not have it.",
             )
         if not got["where"]:
             raise Wrong(
@@ -259,8 +285,8 @@ class OneLoop(Exercise):
             batches = [
                 (x.to(place), y.to(place)) if number % 2 else (x, y) for number, (x, y) in enumerate(batches)
             ]
-        away = sum(each.device != place for pair in batches for each in pair)
-        away += sum(each.device != place for each in model.parameters())
+        tensors = [*(each for pair in batches for each in pair), *model.parameters()]
+        away = [each.nbytes for each in tensors if each.device != place]
         future, counted = torch.__future__, None
         before = future.get_overwrite_module_params_on_conversion()
         try:
@@ -299,12 +325,19 @@ class OneLoop(Exercise):
                 "The optimizer was built from other parameters than those that the model has now: move first, then build.",
             )
         for mine, right in zip(got["weights"], model.parameters(), strict=True):
-            judge_array("a weight", mine, right.detach().numpy(), rtol=1e-3, atol=1e-5)
+            asked = "Read the task again: for each batch one step, begun with gradients of zero, momentum included."
+            now = right.detach().numpy()
+            judge_array("parameter", mine, now, hints={"values": asked}, rtol=1e-3, atol=1e-5)
         if not isinstance(got["mean"], float):
             raise Wrong(
                 "train returns no Python number", "`.item()`, once and at the end, makes one of a tensor."
             )
-        judge_array("the mean loss", np.array(got["mean"]), np.array(np.mean(losses)), rtol=1e-4)
+        mistakes = (
+            (np.array(losses[-1]), "That is the loss of the last batch, and the mean of all is asked for."),
+            (np.array(np.sum(losses)), "That is the sum of the losses. How many batches were there?"),
+        )
+        right = np.array(np.mean(losses))
+        judge_array("the mean loss", np.array(got["mean"]), right, mistakes=mistakes, rtol=1e-4)
         if case["place"] == "cpu":
             return
         counts = got["counts"] or {}
@@ -316,9 +349,17 @@ class OneLoop(Exercise):
                 "have to come to them, not the outputs to the labels.",
             )
         each = "You ask for the loss in every step, and each time the host waits. Let the sum stay on the device."
+        away = got["away"]
+        there, size = counts.get("host_to_device") or 0, counts.get("host_to_device_bytes") or 0
+        if there > len(away) and size - sum(away) <= 8 * (there - len(away)):
+            raise Wrong(
+                f"{there} copies to the device, and {len(away)} are enough",
+                "A number of the host's was sent. torch.tensor(0.0, device=device) does that; torch.zeros((), "
+                "device=device) makes its zero where it is to be.",
+            )
         judge_counts(
             got,
-            host_to_device=got["away"],
+            host_to_device=len(away),
             device_to_host=1,
             hints={
                 "device_to_host": each,
@@ -358,25 +399,37 @@ class Parameters(Exercise):
             "device type tensor to numpy",
             "NumPy's arrays are in the host's memory, and this tensor is not: .cpu() copies it there.",
         ),
+        (
+            "BatchNorm1d has no attribute",
+            "A prefix is the beginning of names and need not be a module: two names begin with '1.running'.",
+        ),
     )
 
     def cases(self, seed):
-        pairs = (("first", "second"), ("cpu", "first"), ("second", "cpu"), ("first", "first"))
+        ways = (
+            ("first", "second", "1."),
+            ("cpu", "first", "1."),
+            ("second", "cpu", "1.running"),
+            ("first", "first", ""),
+        )
         return [
-            {"target": one, "source": other, "seed": 10 * seed + number}
-            for number, (one, other) in enumerate(pairs)
+            {"target": one, "source": other, "prefix": prefix, "seed": 10 * seed + number}
+            for number, (one, other, prefix) in enumerate(ways)
         ]
 
     def says(self, case):
-        return f"a model on {case['target']}, another one on {case['source']}"
+        return f"a model on {case['target']}, another one on {case['source']}, prefix {case['prefix']!r}"
 
     def made(self, case):
         models = []
         for number in (0, 1):
             torch.manual_seed(100 * case["seed"] + number)
             model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 2))
-            with torch.no_grad():
-                model[1].running_mean.copy_(torch.rand(4))
+            model.add_module("21", torch.nn.Linear(2, 2))  # a name with "1." in it, and not at its beginning
+            with torch.no_grad():  # nothing is the same in both, or nobody would see that it was left out
+                for name, tensor in model.state_dict().items():
+                    tensor.copy_(1 + torch.rand(4) if name.startswith("1.") and tensor.ndim else tensor)
+                model[1].num_batches_tracked.fill_(3 + number)
             models.append(model)
         return models
 
@@ -400,6 +453,8 @@ class Parameters(Exercise):
 
         read = counted("read", lambda: student.read(target, "0.weight"))
         got["read"] = read.copy() if isinstance(read, np.ndarray) else read
+        home = places[case["target"]]
+        got["moved by read"] = any(each.device != home for each in target.state_dict().values())
         with torch.no_grad():
             target[0].weight.mul_(2)
         got["read later"] = read
@@ -408,7 +463,7 @@ class Parameters(Exercise):
         got["written"] = target[2].weight.detach().cpu().numpy().copy()
         values += 1
         got["written later"] = target[2].weight.detach().cpu().numpy().copy()
-        counted("take over", lambda: student.take_over(target, source, "1."))
+        counted("take over", lambda: student.take_over(target, source, case["prefix"]))
         got["state"] = {name: each.detach().cpu().numpy() for name, each in target.state_dict().items()}
         got["theirs"] = {name: each.detach().cpu().numpy() for name, each in source.state_dict().items()}
         after = {name: each for name, each in target.named_parameters()}
@@ -433,14 +488,26 @@ class Parameters(Exercise):
                 f"what read returns is {got['read'].dtype}, and {weight.dtype} is right",
                 "Take the dtype as it is.",
             )
-        judge_array("what read returns", got["read"], weight, rtol=0)
+        judge_array('read(model, "0.weight")', got["read"], weight, rtol=0)
         if not np.array_equal(got["read later"], weight):
             raise Wrong(
                 "what read has returned changes when the model is trained",
                 "On the CPU .cpu() has nothing to copy, and .numpy() shares its memory. Ask for a copy in any case.",
             )
+        if got["moved by read"]:
+            raise Wrong(
+                "the model is somewhere else after read",
+                "Module.cpu() moves the module itself, and an optimizer may be at work on it. Fetch the tensor, and "
+                "leave the model where it is.",
+            )
         values = inputs.distinct((2, 4), seed=case["seed"])
-        judge_array("2.weight after write", got["written"], values, rtol=0)
+        if np.array_equal(got["written"], target[2].weight.detach().numpy()):
+            raise Wrong(
+                "2.weight is after write what it was before",
+                "Nothing has reached the model. An entry of a state dict that gets another tensor, or a copy that is "
+                "written into, is not the model's memory: copy_ writes into the tensor that is there.",
+            )
+        judge_array("after write 2.weight", got["written"], values, rtol=0)
         if "2.weight" not in got["kept"]:
             raise Wrong(
                 "2.weight is another object after write",
@@ -465,19 +532,23 @@ class Parameters(Exercise):
         mine = {name: each.detach().numpy() for name, each in target.state_dict().items()}
         mine["0.weight"], mine["2.weight"] = 2 * weight, values
         theirs = {name: each.detach().numpy() for name, each in source.state_dict().items()}
+        buffers = {name for name, _ in target.named_buffers()}
         for name, now in got["state"].items():
-            right = theirs[name] if name.startswith("1.") else mine[name]
-            if (
-                not name.startswith("1.")
-                and np.array_equal(now, theirs[name])
-                and not np.array_equal(now, right)
-            ):
+            meant = name.startswith(case["prefix"])
+            right = theirs[name] if meant else mine[name]
+            if not meant and np.array_equal(now, theirs[name]):
                 raise Wrong(
                     f"{name} was taken over as well", "Only names that begin with the prefix are meant."
                 )
-            if name.startswith("1.run") and not np.array_equal(now, right):
+            if meant and name in buffers and not np.array_equal(now, right):
                 raise Wrong(
                     f"{name} was not taken over", "Buffers have names, too: running means, for example."
+                )
+            if meant and np.array_equal(now, mine[name]):
+                raise Wrong(
+                    f"{name} was not taken over",
+                    "The values go from source into target. copy_ changes the tensor before the dot; a dict that was "
+                    "changed still has to be loaded.",
                 )
             judge_array(name, now, right, rtol=0)
         if got["shared"]:
@@ -485,7 +556,7 @@ class Parameters(Exercise):
                 "the two models share memory now",
                 "What you have assigned is the other model's own tensor: training one trains both. Copy the values.",
             )
-        if len(got["kept"]) != 6 or not got["learns"]:
+        if len(got["kept"]) != len(list(target.parameters())) or not got["learns"]:
             raise Wrong(
                 "a parameter of the target is not what it was",
                 "After take_over an optimizer has to find its parameters: the same objects, still to be trained.",
@@ -528,6 +599,10 @@ class Checkpoint(Exercise):
             "Weights only load failed",
             "You have saved objects, and torch.load opens only files of tensors unless it is told to trust them. A state "
             "dict is enough.",
+        ),
+        (
+            "PytorchStreamReader failed",
+            "torch.load wants one file with one object in it. What belongs together goes into one torch.save.",
         ),
         (
             "Expected all tensors to be on the same device",
@@ -580,13 +655,15 @@ class Checkpoint(Exercise):
         got["losses"] = counted("fit", lambda: student.fit(model, optimizer, x, y, 0, half))
         file = io.BytesIO()
         student.save(file, model, optimizer)
-        saved = [each.detach().cpu().numpy().copy() for each in model.parameters()]
+        saved = {name: each.detach().cpu().numpy().copy() for name, each in model.state_dict().items()}
         file.seek(0)
         other = self.made(case, other=1)
         optimizer = counted("resume", lambda: student.resume(file, other, places[case["ends"]]))
         got["adam"] = isinstance(optimizer, torch.optim.Adam)
-        mine = [each.detach().cpu().numpy() for each in other.parameters()]
-        got["loaded"] = all(np.array_equal(a, b) for a, b in zip(saved, mine, strict=True))
+        mine = {name: each.detach().cpu().numpy() for name, each in other.state_dict().items()}
+        same = {name for name in saved if np.array_equal(saved[name], mine[name])}
+        got["loaded"] = all(name in same for name, _ in other.named_parameters())
+        got["buffers"] = all(name in same for name, _ in other.named_buffers())
         got["placed"] = all(each.device == places[case["ends"]] for each in other.state_dict().values())
         held = (
             {id(each) for group in optimizer.param_groups for each in group["params"]}
@@ -595,36 +672,48 @@ class Checkpoint(Exercise):
         )
         got["held"] = held == {id(each) for each in other.parameters()}
         got["remembers"] = got["adam"] and len(optimizer.state) > 0
-        if got["loaded"] and got["placed"] and got["held"]:
+        if got["loaded"] and got["buffers"] and got["placed"] and got["held"]:
             got["more"] = student.fit(other, optimizer, x, y, half, whole)
             got["weights"] = [each.detach().cpu().numpy() for each in other.state_dict().values()]
         return got
 
-    def judge(self, case, got):
-        half, whole = case["steps"]
-        x, y = self.data(case)
+    def trained(self, case, x, y, batches):
         model, losses = self.made(case), []
         optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-        for step in range(whole):
-            rows = slice(32 * step, 32 * step + 32)
+        for batch in batches:
+            rows = slice(32 * batch, 32 * batch + 32)
             optimizer.zero_grad()
             loss = torch.nn.functional.cross_entropy(model(x[rows]), y[rows])
             loss.backward()
             optimizer.step()
             losses.append(loss.item())
-        losses = np.array(losses, np.float32)
-        self.judge_losses("the losses of the first part", got["losses"], losses[:half])
+        return model, np.array(losses, np.float32)
+
+    def judge(self, case, got):
+        half, whole = case["steps"]
+        x, y = self.data(case)
+        model, losses = self.trained(case, x, y, range(whole))
+        _, again = self.trained(case, x, y, [*range(half), *range(whole - half)])
+        asked = "Read the task again: which rows has step s, and what belongs to a step?"
+        self.judge_losses("losses", got["losses"], losses[:half], asked)
         if not got["adam"]:
             raise Wrong(
                 "resume returns no torch.optim.Adam", "Build it anew, and give it the state that was saved."
             )
         if not got["placed"]:
             raise Wrong(
-                "after resume the model is not on the device", "model.to(device) moves the model itself."
+                "after resume the model is not on the device",
+                "model.to(device) moves the model itself; with assign=True, load_state_dict then puts the file's tensors "
+                "in the place of those that have moved.",
             )
         if not got["loaded"]:
             raise Wrong(
                 "after resume the model has other weights than were saved", "load_state_dict fills the model."
+            )
+        if not got["buffers"]:
+            raise Wrong(
+                "after resume the model has other running statistics than were saved",
+                "A run has buffers, too, and parameters do not include them. The model's state dict has both.",
             )
         if not got["held"]:
             raise Wrong(
@@ -636,7 +725,9 @@ class Checkpoint(Exercise):
                 "Adam remembers a mean of the gradients and of their squares for each parameter. Without them the run "
                 "begins again, with old weights.",
             )
-        self.judge_losses("the losses after resuming", got["more"], losses[half:])
+        begun = "The second part begins with the data of the first. Which rows are those of step `start`?"
+        asked = "The run has to go on as if nothing had happened: the next rows, Adam's memory, a model in training mode."
+        self.judge_losses("resumed losses", got["more"], losses[half:], asked, [(again[half:], begun)])
         for name, mine, right in zip(
             model.state_dict(), got["weights"], model.state_dict().values(), strict=True
         ):
@@ -660,13 +751,15 @@ class Checkpoint(Exercise):
                 },
             )
 
-    def judge_losses(self, name, got, right):
+    def judge_losses(self, name, got, right, asked, mistakes=()):
         if not isinstance(got, np.ndarray) or got.shape != right.shape:
             raise Wrong(
-                f"{name} are no array of {len(right)} numbers", "One loss for each step, as a NumPy array."
+                f"the {name} are no array of {len(right)} numbers",
+                "One loss for each step, as a NumPy array.",
             )
         if got.dtype != np.float32:
             raise Wrong(
-                f"{name} are {got.dtype}, and float32 is right", "Keep them as they are: a loss is float32."
+                f"the {name} are {got.dtype}, and float32 is right",
+                "Keep them as they are: a loss is float32.",
             )
-        judge_array(name, got, right, rtol=1e-2, atol=1e-4)
+        judge_array(name, got, right, hints={"values": asked}, mistakes=mistakes, rtol=1e-2, atol=1e-4)

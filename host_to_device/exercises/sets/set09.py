@@ -63,6 +63,8 @@ class RowSums(Exercise):
                 f"row_sums returns {getattr(result, 'kind', said(result))}, and a list is asked for",
                 "A list of Python floats is asked for, on the host.",
             )
+        # NumPy's float64 is a Python float, too, and comes here as an array without dimensions.
+        result = [each.item() if isinstance(each, np.ndarray) and each.ndim == 0 else each for each in result]
         odd = next((each for each in result if not isinstance(each, float)), None)
         if odd is not None:
             raise Wrong(
@@ -198,6 +200,10 @@ class Stopwatch(Exercise):
             "of. Measure each run by itself."
         )
         mean = "One of the runs was disturbed by something else, and a mean carries it along. The median does not."
+        upper = (
+            "The number of samples is even, so there are two in the middle, and the median lies halfway between them. "
+            "statistics.median knows."
+        )
         middle = statistics.median
         judge_function(
             got,
@@ -208,6 +214,8 @@ class Stopwatch(Exercise):
                 (middle(unready), before),
                 (together, once),
                 (statistics.fmean(right), mean),
+                (sorted(right)[repeats // 2], upper),
+                (min(right), "That is the quickest run. The median is asked for, the one in the middle."),
             ],
             hints={
                 "values": "Which waits lie between the two looks at the clock, and what lay before the first?"
@@ -227,6 +235,17 @@ class Fit(Exercise):
         "is the same as always dividing, by the larger one of the length and 1.",
         "`best` begins as `torch.full((), math.inf, device=d_x.device)`; the gradient is divided by "
         "`torch.linalg.vector_norm(gradient).clamp(min=1)`. Return `weights.cpu().numpy(), best.item()`.",
+    )
+
+    raised = (
+        (
+            "numel() == 0",
+            "No step at all leaves no loss to choose from. Begin with infinity, as slow_fit does: then there is always one.",
+        ),
+        (
+            "non-empty TensorList",
+            "No step at all leaves no loss to choose from. Begin with infinity, as slow_fit does: then there is always one.",
+        ),
     )
 
     def cases(self, seed):
@@ -301,6 +320,13 @@ class Fit(Exercise):
         if case["steps"] > 1:
             self.judge_growth(*(each["counts"] or {} for each in got["counted"]))
         for counted in got["counted"]:
+            nbytes, most = (counted["counts"] or {}).get("device_to_host_bytes"), 8 * (case["features"] + 1)
+            if nbytes is not None and nbytes > most:
+                raise Wrong(
+                    f"{nbytes:,} bytes came to the host, and weights and loss have {most // 2}",
+                    "The points have come along, and the fit was done where they are not needed. Let them stay, and bring "
+                    "over what has been found.",
+                )
             twice = "Two copies are enough: the weights, and the loss, when all steps are done."
             judge_counts(
                 counted,
@@ -337,6 +363,11 @@ class Fit(Exercise):
                 hint = (
                     "In every step the whole gradient goes to the host, for the sake of its length. PyTorch has a norm that "
                     "stays where the gradient is."
+                )
+            elif copies == 0 and more("host_to_device") > 0:
+                hint = (
+                    "In every step something is made on the host and sent to the device, and the host waits until it is there. "
+                    "Make it once, before the loop, or on the device."
                 )
             elif copies == 0:
                 hint = "Nothing is copied, and the host waits in every step all the same. For whom?"
@@ -444,7 +475,11 @@ class Packed(Exercise):
             order = (
                 "The rows of one array have become columns: in which order did you lay its elements in a row?"
             )
-            mistakes = [(array.ravel("K").reshape(array.shape) * factor, order)]
+            left = "Some elements came back as they went. Are there threads for all of them? The number of blocks is rounded up."
+            mistakes = [
+                (np.where(value == array, array, factor * array), left),
+                (array.ravel("K").reshape(array.shape) * factor, order),
+            ]
             if by_length[place].size == array.size:
                 mistakes.insert(0, (by_length[place].reshape(array.shape), length))
             judge_array(name, value, factor * array, mistakes=mistakes)
@@ -474,11 +509,14 @@ class Packed(Exercise):
             device_to_host=1,
             hints={"device_to_host": pieces, "host_to_device": single},
         )
-        if (counts.get("host_to_device_bytes") or 0) > nbytes:
-            raise Wrong(
-                f"{counts['host_to_device_bytes']:,} bytes went to the device, and the arrays have {nbytes:,}",
-                "There is air between your arrays: every one was given as much room as the largest. Lay them end to end.",
-            )
+        sent = counts.get("host_to_device_bytes") or 0
+        if sent > nbytes:
+            hint = "There is air between your arrays: every one was given as much room as the largest. Lay them end to end."
+            if sent == 2 * nbytes:
+                hint = (
+                    "Packed as float64, every number takes 8 bytes in place of 4. Pack them as what they are."
+                )
+            raise Wrong(f"{sent:,} bytes went to the device, and the arrays have {nbytes:,}", hint)
         one = "The data travelled together, but each array has a launch of its own. The kernel does not care which is which."
         judge_counts(got, operations=1, device_to_device=0, hints={"operations": one})
 
@@ -495,6 +533,14 @@ class Report(Exercise):
         "the number without what led to it.",
         "With `for done in range(1, steps + 1)` a report is due `if done % every == 0 or done == steps`; since the last one "
         "there were `(done - 1) % every + 1` steps.",
+    )
+
+    raised = (
+        (
+            "does not require grad",
+            "`step` trains, and without gradients it cannot: it calls backward. Let it run as it is, and take the number "
+            "out of what it returns.",
+        ),
     )
 
     def cases(self, seed):
@@ -532,7 +578,9 @@ class Report(Exercise):
 
         def step():
             graphs.append(sum(each() is not None for each in tokens))
-            return Loss.apply(weight, on_device[min(len(tokens), len(losses) - 1)])
+            loss = Loss.apply(weight, on_device[min(len(tokens), len(losses) - 1)])
+            loss.backward()
+            return loss
 
         return step, graphs
 
@@ -601,7 +649,7 @@ class Report(Exercise):
         )
         if got["graphs"] > 2:
             raise Wrong(
-                f"at one time {got['graphs']} graphs were kept, each with all that its step has computed",
+                f"at one time {got['graphs']} graphs were kept, and nobody needs them any more",
                 "A loss holds on to its graph, and a sum of losses to all of theirs: the memory grows with every step. A log "
                 "needs the number alone.",
             )
@@ -617,6 +665,7 @@ class Report(Exercise):
             hints={
                 "device_to_host": each,
                 "host_to_device": "A number of the host's travels in every step. Which?",
+                "waits": "Between two reports nobody has to wait, and a report's copy waits by itself.",
             },
         )
 
@@ -644,8 +693,12 @@ class HowOften(Exercise):
     def cases(self, seed):
         generator = np.random.default_rng((0x96, seed))
         found = []
-        # In the last one, two k are as good as each other but for a billionth.
-        costs = [(50e-6, 400e-6), (1e-3, 20e-6), (2e-6, 30e-6), (3e-6, 2e-6 * (1 + 1e-9))]
+        # In the fourth one, two k are as good as each other but for a billionth; in the last one, which is exact in
+        # binary, they are equal.
+        costs = [
+            *((50e-6, 400e-6), (1e-3, 20e-6), (2e-6, 30e-6)),
+            *((3e-6, 2e-6 * (1 + 1e-9)), (3 * 2.0**-18, 2 * 2.0**-18)),
+        ]
         for place, (step_seconds, check_seconds) in enumerate(costs):
             needed = np.array([4, 6])
             if place < 3:
@@ -657,7 +710,7 @@ class HowOften(Exercise):
                     "needed": needed.tolist(),
                     "step_seconds": step_seconds,
                     "check_seconds": check_seconds,
-                    "every": (7, 1, 12, 5)[place] + (seed % 3 if place != 1 else 0),
+                    "every": (7, 1, 12, 5, 3)[place] + (seed % 3 if place != 1 else 0),
                     "seed": seed * 10 + place,
                 }
             )
@@ -739,6 +792,11 @@ class HowOften(Exercise):
             name="best_every",
             inputs=[needed],
             mistakes=[
+                (
+                    len(times) - int(times.mean(axis=1)[::-1].argmin()),
+                    "There is a smaller k with which the runs take exactly as long. If there are several, the smallest is "
+                    "asked for.",
+                ),
                 (int(self.times(case, whole=False).mean(axis=1).argmin()) + 1, far),
                 (int(typical.argmin()) + 1, middle),
                 (int(times[:, needed.argmax()].argmin()) + 1, worst),
@@ -759,6 +817,8 @@ class HowOften(Exercise):
                 f"settle returns {getattr(result, 'kind', said(result))}, and state and steps are asked for"
             )
         state, steps = result
+        if isinstance(steps, np.ndarray) and steps.ndim == 0 and steps.dtype.kind in "iu":
+            steps = int(steps)  # one of NumPy's
         if not isinstance(state, np.ndarray) or state.shape != begin.shape:
             raise Wrong(
                 f"the state is {getattr(state, 'kind', said(state))}, and a NumPy array is asked for",
@@ -777,6 +837,11 @@ class HowOften(Exercise):
                 hint = (
                     "The first look comes after the very first step, and all later ones are shifted with it. A multiple of "
                     "`every` counts the steps that are done."
+                )
+            elif got["taken"] % every == 0:
+                hint = (
+                    "Your looks come when they should and decide otherwise: it has settled when not a single element changed by "
+                    "`tolerance` or more, upwards or downwards."
                 )
             raise Wrong(f"it took {got['taken']} steps and says {steps}, and {right} is right", hint)
         judge_array("the state", state, self.states(case)[right], rtol=1e-9)
@@ -848,6 +913,7 @@ class Link(Exercise):
     QUESTIONS = (
         (2.0**-16, 2.0**33, 2.0**-16, 64.0, 2.0**30, 2.0**36),
         (2.0**-17, 2.0**34, 2.0**-16, 32.0, 2.0**32, 2.0**40),
+        (2.0**-17, 2.0**29, 2.0**-16, 64.0, 2.0**30, 2.0**31),  # at 2,048 both take the same time
         (10e-6, 12e9, 5e-6, 1.0, 2e9, 500e9),
         (10e-6, 12e9, 5e-6, 100.0, 2e9, 500e9),
         (2.0**-16, 2.0**33, 2.0**-16, 16.0, 2.0**33, 2.0**34),
@@ -932,7 +998,13 @@ class Link(Exercise):
             if self.crossing(*asked, trips=1) == result:
                 raise Wrong(f"{name}: {result}, and math.inf is right", there)
             raise Wrong(f"{name}: {getattr(result, 'kind', result)}, and math.inf is right", never)
-        mistakes = [(self.crossing(*asked, trips=1), there), (self.crossing(*asked, last=0), equal)]
+        two = "There are two copies, and each of them has to be asked for: both have a latency."
+        latency, bandwidth, launch, work, host_rate, device_rate = asked
+        mistakes = [
+            (self.crossing(*asked, trips=1), there),
+            (self.crossing(*asked, last=0), equal),
+            (self.crossing(latency, bandwidth, launch - latency, work, host_rate, device_rate), two),
+        ]
         whole = "A whole number is asked for: the smallest n at which the device takes less."
         if isinstance(result, float) and math.isfinite(result) and not result.is_integer():
             raise Wrong(f"{name} is {result}", whole)
@@ -1012,7 +1084,16 @@ class NormLog(Exercise):
         import torch
         from torch.utils._python_dispatch import TorchDispatchMode
 
-        seen = {"multiplications": 0, "written": 0, "fetched": 0, "numbers": []}
+        seen = {
+            **{"multiplications": 0, "products": 0, "written": 0, "fetched": 0, "numbers": []},
+            "at_print": [],  # products asked for so far, whenever something was printed
+        }
+
+        class Out(io.StringIO):
+            def write(self, text):
+                if text.strip():
+                    seen["at_print"].append(seen["products"])
+                return super().write(text)
 
         class Watch(TorchDispatchMode):
             def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -1020,6 +1101,7 @@ class NormLog(Exercise):
                 tensors = [each for each in args if isinstance(each, torch.Tensor)]
                 name = func.overloadpacket.__name__
                 if name in ("mm", "bmm", "mv", "dot"):
+                    seen["products"] += 1
                     seen["multiplications"] += tensors[0].numel() * (
                         tensors[1].shape[-1] if name.endswith("mm") else 1
                     )
@@ -1033,7 +1115,7 @@ class NormLog(Exercise):
                             seen["numbers"].append(float(out))
                 return out
 
-        with Watch():
+        with Watch(), contextlib.redirect_stdout(Out()):
             function(*given)
         return seen
 
@@ -1097,6 +1179,12 @@ class NormLog(Exercise):
             hints={"device_to_host": late if fewer else tensor},
         )
         self.judge_loop(case, got)
+        first = ((got["watched"] or {}).get("at_print") or [0])[0]
+        if first > 2 and n > 1:
+            raise Wrong(
+                f"{first} products were asked for before the first norm was printed",
+                "Here somebody looks on while it is computed: each norm is printed before the next product is asked for.",
+            )
 
     def judge_items(self, case, got, norms, products):
         n, result = case["products"], got["result"]
@@ -1112,7 +1200,7 @@ class NormLog(Exercise):
 
     def judge_buffered(self, case, got, norms, products):
         n, counts = case["products"], got["counts"] or {}
-        self.judge_array_of(got, norms, products)
+        self.judge_array_of(case, got, norms, products)
         if counts.get("host_to_device"):
             raise Wrong(
                 f"{counts['host_to_device']} copies to the device",
@@ -1133,7 +1221,7 @@ class NormLog(Exercise):
         self.judge_loop(case, got)
 
     def judge_batched(self, case, got, norms, products):
-        self.judge_array_of(got, norms, products)
+        self.judge_array_of(case, got, norms, products)
         counts = got["counts"] or {}
         if (counts.get("operations") or 0) > max(8, case["products"] // 2):
             raise Wrong(
@@ -1144,7 +1232,7 @@ class NormLog(Exercise):
         self.judge_products(case, got, 2)
 
     def judge_fused(self, case, got, norms, products):
-        self.judge_array_of(got, norms, products)
+        self.judge_array_of(case, got, norms, products)
         judge_counts(got, operations=(1, 8), device_to_host=1, waits=1, host_to_device=0)
         n, side, seen = case["products"], case["side"], got["watched"]
         if seen is None:
@@ -1171,6 +1259,13 @@ class NormLog(Exercise):
                 "In the first four the products are asked for one after another, and so are the norms.",
             )
         self.judge_products(case, got, 2)
+        done = (got["watched"] or {}).get("products")
+        if done is not None and done < 2 * n:
+            raise Wrong(
+                f"{done} times a product was asked for, and {2 * n} times is right",
+                "In the first four every product is asked for by itself, and so is every second product. Only the last two "
+                "take whole stacks.",
+            )
 
     def judge_products(self, case, got, times):
         if got["watched"] is None:
@@ -1183,13 +1278,19 @@ class NormLog(Exercise):
                 "A product for each M, and one for each M Mᵀ: only the last variant does without.",
             )
 
-    def judge_array_of(self, got, norms, products):
+    def judge_array_of(self, case, got, norms, products):
         if not isinstance(got["result"], np.ndarray):
             raise Wrong(
                 f"it returns {self.what(got['result'])}, and a NumPy array is asked for",
                 "At the end the log comes to the host, as an array of float32 numbers.",
             )
         self.judge_norms(got, norms.astype(np.float32), products)
+        nbytes, n = (got["counts"] or {}).get("device_to_host_bytes"), case["products"]
+        if (got["counts"] or {}).get("device_to_host") == 1 and nbytes is not None and nbytes > 8 * n:
+            raise Wrong(
+                f"{nbytes:,} bytes came to the host, and {n} norms have {4 * n:,}",
+                "Whole matrices have crossed the bus, and the host has added up. Add on the device, and let the norms come.",
+            )
 
     def judge_norms(self, got, norms, products):
         total = "That is one number for all products together, and there is a log to fill: leave the first axis alone."

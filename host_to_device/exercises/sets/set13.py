@@ -74,11 +74,16 @@ class Place(Exercise):
                 "Two texts are asked for: return the vendor, a comma, the device.",
             )
         vendor, device = result
+        device = "cuda" if device == "cuda:0" else device  # the first one, by its full name
         right = ("AMD" if case["hip"] else "NVIDIA", "cuda") if available else ("none", "cpu")
         if (vendor, device) == right:
             return
         hint = "Take the five lines of this table by hand: three builds, with a GPU and without, and what each should give."
-        if not available and vendor != "none":
+        if (device, vendor) == right:
+            hint = "The vendor comes first, and then the device."
+        elif str(vendor).lower() == right[0].lower() and device == right[1]:
+            hint = "The word is right, and the task writes it otherwise: NVIDIA and AMD in capitals, none in small letters."
+        elif not available and vendor != "none":
             hint = (
                 "A version says for what PyTorch was built, and the machine need not have it. Ask first whether there is "
                 "a GPU."
@@ -184,13 +189,20 @@ class LeftToDo(Exercise):
 
     def judge(self, case, got):
         result, lines = got["result"], self.lines(case)
-        numbers = result if isinstance(result, list) else None
-        if numbers is None or not all(
-            isinstance(each, int) and not isinstance(each, bool) for each in numbers
-        ):
+        if not isinstance(result, list):
             raise Wrong(
                 f"left_to_do returns {getattr(result, 'kind', said(result))}",
                 "A list of numbers of lines is asked for.",
+            )
+        # NumPy's whole numbers are numbers, too.
+        numbers = [
+            each.item() if isinstance(each, np.ndarray) and each.ndim == 0 else each for each in result
+        ]
+        strange = [each for each in numbers if type(each) is not int]
+        if strange:
+            raise Wrong(
+                f"in the list that left_to_do returns there is {getattr(strange[0], 'kind', said(strange[0]))}",
+                "A list of whole numbers is asked for, those of the lines.",
             )
         wanted = [
             n for n, (group, _) in enumerate(lines, 1) if group in ("PTX", "SMALL", "CAPITALS", "WIDTHS")
@@ -315,6 +327,19 @@ class WorkGroups(Exercise):
         needs = Needs(case["vgprs"], case["lds"])
         right = fit(find_architecture("gfx942"), needs, case["threads"]).blocks
         mistakes = [(self.count(case, way), hint) for way, hint in self.WAYS]
+        waves, taken = math.ceil(case["threads"] / 64), -(-case["vgprs"] // 8) * 8
+        mistakes.append(
+            (
+                4 * (512 // taken) // waves,
+                "A SIMD has eight places for wavefronts, however few registers they take.",
+            )
+        )
+        mistakes.append(
+            (
+                4 * (min(8, 512 // taken) // waves),
+                "The wavefronts of a work-group need not share a SIMD: they are spread over all four of the CU.",
+            )
+        )
         one = "Which row of the table is the scarcest here, and how many work-groups does it allow?"
         judge_function(got, right, name="the number", mistakes=mistakes, hints={"values": one})
 
@@ -336,6 +361,10 @@ class WarpSums(Exercise):
             "a mask of 32 bits",
             "A mask has a bit for each lane of a warp, and a wavefront has 64. With 32 bits half of them would not take "
             "part, so HIP takes no such mask at all.",
+        ),
+        (
+            "warpSize is a variable",
+            "A compiler that does not know the width cannot make a constant of it. An ordinary variable will do here.",
         ),
     )
 
@@ -388,6 +417,8 @@ class WarpSums(Exercise):
             "unwritten": "You have written it for 64 lanes, and so for AMD in place of NVIDIA. Here a warp has 32: which "
             "number knows that of itself?",
             "warp synchronisation": "The mask names lanes 0 to 31, and all 64 take part.",
+            "values": "All lanes of a warp take part in each shuffle, those from n on with a zero, and the first step is "
+            "half a warp. Does every lane get there, and does every step fetch what has not been added yet?",
         }
         if "Radeon" in case["machine"]:
             hints["unwritten"] = (
@@ -417,7 +448,7 @@ class Keep(Exercise):
     def cases(self, seed):
         instinct = "AMD Instinct, wavefronts of 64"
         cases = [
-            ("NVIDIA, warps of 32", "many", 245, 2, 128),
+            ("NVIDIA, warps of 32", "many", 215, 2, 128),  # the last warp has no element
             (instinct, "few", 256, 2, 128),
             (instinct, "many", 250, 2, 128),
             ("AMD Radeon, wavefronts of 32", "many", 180, 1, 192),
@@ -499,11 +530,16 @@ class Keep(Exercise):
             "votes of the other."
         )
         hints = {
-            "race": shifted,
+            "race": "Two lanes go to the same place. Only a lane whose element is kept stores anything, and its place is the "
+            "number of lanes before it that keep theirs.",
+            "out of bounds": "A warp has one count, and there are as many counts as warps. Which number has this warp?",
+            "unwritten": "A warp all of whose elements lie behind the last one has a count, too, 0, and somebody has to be "
+            "there to store it.",
             "values": "How many lanes before this one have said yes, and where does its warp's part of `kept` begin?",
         }
         mistakes = [(self.kept(case, True)[0], itself)]
         if lanes_of(case["machine"]) == 64:
+            hints["race"] = shifted
             hints["values"] = (
                 "Not all of the votes are counted. Somewhere between the vote and its count there is room for 32 bits: in "
                 "a variable, or in the function that counts."
@@ -529,6 +565,11 @@ class BlockSums(Exercise):
         (
             "a mask of 32 bits",
             "Both loops have a mask, and both masks have to name 64 lanes where there are 64.",
+        ),
+        (
+            "warpSize is a variable",
+            "The compiler sets shared memory aside, and `warpSize` is a number that only the device knows. Give the array "
+            "a size that is enough on every machine.",
         ),
     )
 
@@ -585,6 +626,8 @@ class BlockSums(Exercise):
             "for 32 partial sums, whatever they are on other machines.",
             "uninitialised read": "A block of 192 threads has six warps, and the lanes from 6 on add what nobody has "
             "stored. How many partial sums are there in this launch?",
+            "values": "How many partial sums are there, and in which lanes? The second sum has to reach over all of them, and "
+            "all lanes of its warp take part in it.",
             "race": "Between the warps that store their partial sums and the one that reads them there has to be a barrier "
             "of the block.",
         }
@@ -630,6 +673,14 @@ class Port(Exercise):
             "inline PTX",
             "`asm` holds an instruction of NVIDIA's, and no other compiler knows it. What it asks for can be worked out "
             "from `threadIdx.x`.",
+        ),
+        (
+            "block_sum",
+            "`norm_log` calls `block_sum`, which is in the other piece: the host compiles `reduction() + norms()`.",
+        ),
+        (
+            "warpSize is a variable",
+            "No array and no other constant can be made of `warpSize`. How many places are enough on every machine?",
         ),
     )
     seconds = 40.0
@@ -756,6 +807,12 @@ class Port(Exercise):
             "out of bounds": "256 threads are eight warps of 32, and each of them stores a partial sum: there have to be "
             "eight places, also if another machine needs four.",
             "unwritten": "Thread 0 of each block stores its sum.",
+            "warp synchronisation": "There is a mask that names some of the lanes and a lane that it does not name. All of them "
+            "take part, on every machine.",
+            "values": "It is AMD's, and its wavefronts have 32 lanes as your compiler built them. Who made the GPU does not say "
+            "how wide it is."
+            if "Radeon" in case["machine"]
+            else "Which of the numbers in `block_sum` counts lanes, and which one counts partial sums?",
         }
         judge_kernel(
             got["sums"], right, inputs=[x], hints=hints, mistakes=[(halves, half)] if lanes == 64 else []

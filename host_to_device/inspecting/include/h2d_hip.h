@@ -54,7 +54,17 @@ H2D_INLINE void __syncthreads() {
   __builtin_amdgcn_s_barrier();
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
-H2D_INLINE void __syncwarp(unsigned long long = ~0ull) {
+// What a kernel gives as a mask: 64 bits on every AMD GPU. HIP refuses fewer (amd_warp_sync_functions.h), since a mask
+// that was written for 32 lanes would be widened with zeros.
+struct h2d_mask {
+  unsigned long long lanes;
+  __device__ inline h2d_mask(unsigned long long mask) : lanes(mask) {}
+  __device__ inline h2d_mask(long long mask) : lanes(mask) {}
+  __device__ inline h2d_mask(unsigned long mask) : lanes(mask) {}
+  __device__ inline h2d_mask(long mask) : lanes(mask) {}
+  template <typename T> h2d_mask(T) = delete;
+};
+H2D_INLINE void __syncwarp(h2d_mask = ~0ull) {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
   __builtin_amdgcn_wave_barrier();
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
@@ -96,17 +106,17 @@ H2D_INLINE T __shfl_xor(T value, int mask, int width = warpSize) {
   int self = __lane_id(), from = self ^ mask;
   return h2d_from_lane_any(value, from >= ((self + width) & ~(width - 1)) ? self : from);
 }
-template <typename T, typename... Rest> H2D_INLINE T __shfl_sync(unsigned long long, T value, Rest... rest) { return __shfl(value, rest...); }
-template <typename T, typename... Rest> H2D_INLINE T __shfl_up_sync(unsigned long long, T value, Rest... rest) { return __shfl_up(value, rest...); }
-template <typename T, typename... Rest> H2D_INLINE T __shfl_down_sync(unsigned long long, T value, Rest... rest) { return __shfl_down(value, rest...); }
-template <typename T, typename... Rest> H2D_INLINE T __shfl_xor_sync(unsigned long long, T value, Rest... rest) { return __shfl_xor(value, rest...); }
+template <typename T, typename... Rest> H2D_INLINE T __shfl_sync(h2d_mask, T value, Rest... rest) { return __shfl(value, rest...); }
+template <typename T, typename... Rest> H2D_INLINE T __shfl_up_sync(h2d_mask, T value, Rest... rest) { return __shfl_up(value, rest...); }
+template <typename T, typename... Rest> H2D_INLINE T __shfl_down_sync(h2d_mask, T value, Rest... rest) { return __shfl_down(value, rest...); }
+template <typename T, typename... Rest> H2D_INLINE T __shfl_xor_sync(h2d_mask, T value, Rest... rest) { return __shfl_xor(value, rest...); }
 H2D_INLINE unsigned long long __ballot(int predicate) { return __builtin_amdgcn_ballot_w64(predicate); }
-H2D_INLINE unsigned long long __ballot_sync(unsigned long long, int predicate) { return __ballot(predicate); }
+H2D_INLINE unsigned long long __ballot_sync(h2d_mask, int predicate) { return __ballot(predicate); }
 H2D_INLINE unsigned long long __activemask() { return __ballot(1); }
 H2D_INLINE int __any(int predicate) { return __ballot(predicate) != 0; }
 H2D_INLINE int __all(int predicate) { return __ballot(predicate) == __activemask(); }
-H2D_INLINE int __any_sync(unsigned long long, int predicate) { return __any(predicate); }
-H2D_INLINE int __all_sync(unsigned long long, int predicate) { return __all(predicate); }
+H2D_INLINE int __any_sync(h2d_mask, int predicate) { return __any(predicate); }
+H2D_INLINE int __all_sync(h2d_mask, int predicate) { return __all(predicate); }
 
 // ---- atomics; as in HIP they order nothing else
 

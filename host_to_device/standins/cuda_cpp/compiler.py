@@ -440,6 +440,8 @@ def explain(log: str, text: str) -> tuple[str, str]:
     line, words = int(first.group(1)), first.group(2)
     if "H2D_GivenMask" in words:
         words = "a mask of 32 bits for warps of 64 lanes: HIP, too, refuses masks of fewer than 64 bits"
+    if "warpSize" in text and re.search(r"n't constant|constant expression|non-constant|length array", words):
+        words += " (warpSize is a variable, for NVRTC as well: give a number)"
     if "<<<" in text:
         words = "a kernel cannot launch kernels with <<<…>>> here"
     if missing := re.match(r"'?([^':]+)'?(?::| file) (?:No such file|not found)", words):

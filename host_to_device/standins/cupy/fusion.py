@@ -103,6 +103,8 @@ class Fusion:
         ------
         TypeError
             If an argument is neither an array nor a number, or the function needs a value as it is traced.
+        CompileException
+            If the kernel's name is none in C++, as that of a lambda.
         """
         if any(isinstance(each, _VariableProxy) for each in args):
             return self.func(*args)
@@ -134,9 +136,19 @@ class Fusion:
         try:
             with traced_names(trace):
                 returned = self.func(*(trace.parameter(each) for each in args))
-                return made(trace, returned, re.sub(r"\W", "_", self.name))
+                self.check_name()
+                return made(trace, returned, self.name)
         except CannotFuse:
             return None
+
+    def check_name(self) -> None:
+        """Refuse a name that C++ does not take: CuPy writes it into the kernel's source as it is (its issue 3517)."""
+        if re.fullmatch(r"[a-zA-Z_]\w*", self.name, re.ASCII) is None:
+            message = (
+                f"error: expected an identifier, and the kernel's name is {self.name}. Define the function with def, or "
+                "give it a name: cupy.fuse(kernel_name=…)"
+            )
+            raise running.CompileException(message, f'extern "C" __global__ void {self.name}', self.name, ())
 
 
 @dataclass

@@ -7,6 +7,8 @@ anything else that would let this machine pass for a GPU.
 
 from __future__ import annotations
 
+import difflib
+import sys
 from collections import namedtuple
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -99,6 +101,10 @@ def missing(name: str) -> str:
         The name as it follows `cuda.`, for example `profile_start`.
     """
     reason = LEFT_OUT.get(name, "it needs a GPU, or the course does not use it")
+    if name not in LEFT_OUT:
+        known = [each for each in vars(sys.modules[__package__]) if not each.startswith("_")]
+        meant = difflib.get_close_matches(name, known, 1, 0.7)
+        reason += f"; is cuda.{meant[0]} meant?" if meant else ""
     return f"cuda.{name} is not in host_to_device's stand-in for numba.cuda: {reason}"
 
 

@@ -358,6 +358,8 @@ class Launch:
         if isinstance(value, tuple):
             return tuple(self.argument(each, afterwards) for each in value)
         advice = ": make it an array with np.array" if isinstance(value, list | range) else ""
+        if type(value).__module__ == "torch" and type(value).__name__ == "Tensor":
+            advice = ": give x.numpy(), or move it to the GPU first"
         kind = "None" if value is None else f"of type {type(value).__name__}"
         raise TypeError(f"it is {kind}, and a kernel takes arrays, numbers and tuples of them{advice}")
 

@@ -519,6 +519,8 @@ class Rewriter(ast.NodeTransformer):
         """Return the value of a literal or of a name that stands for a constant, or MISSING."""
         if isinstance(node, ast.Constant):
             return node.value
+        if isinstance(node, ast.BinOp):
+            return _folded(node)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             inner = self.static(node.operand)
             return MISSING if inner is MISSING else -inner
@@ -582,6 +584,21 @@ class Rewriter(ast.NodeTransformer):
         dynamic = shape == (0,)
         slot = self.builder.shared_array(self.target, None if dynamic else shape, dtype, node.lineno)
         return _expression(f"{SHARED}[{slot}]", node)
+
+
+def _folded(node: ast.BinOp) -> Any:
+    """Return the whole number that arithmetic with nothing but numbers comes to, or MISSING.
+
+    `32 + 1` is 33 in the bytecode that Numba reads, and so a literal to it; `T + 1` is none.
+    """
+    kinds = ast.Constant | ast.BinOp | ast.UnaryOp | ast.Add | ast.Sub | ast.Mult | ast.FloorDiv | ast.USub
+    if not all(isinstance(part, kinds) for part in ast.walk(node)):
+        return MISSING
+    try:
+        value = eval(compile(ast.Expression(node), "<literal>", "eval"), {"__builtins__": {}})
+    except (TypeError, ZeroDivisionError):
+        return MISSING
+    return value if type(value) is int else MISSING
 
 
 def _expression(text: str, node: ast.AST) -> ast.expr:

@@ -71,6 +71,12 @@ def count(monkeypatch):
         ),
         ('__global__ void f() { asm volatile("bar.sync 0;"); }', "inline PTX cannot run here"),
         ("__global__ void f() { threadIdx.x = 1; }", "line 1: .*read-only"),
+        (
+            "__global__ void f() { __shared__ int x[warpSize]; }",
+            r"line 1: .*\(warpSize is a variable, for NVRTC",
+        ),
+        ("__global__ void f() {\n constexpr int w = warpSize; }", "line 2: .*warpSize is a variable"),
+        ("__global__ void f() { warpSize = 64; }", "line 1: .*read-only"),
         ("__global__ void f() { std::min(1, 2); }", "line 1: .*std"),
         ("__global__ void f(float* a) { a[0] = sqrt(2); }", "line 1: .*ambiguous"),
         ("__global__ void f() { try {} catch (...) {} }", "line 1: "),

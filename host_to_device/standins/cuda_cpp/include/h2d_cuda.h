@@ -46,7 +46,9 @@ static const uint3 &threadIdx __attribute__((unused)) = h2d::h2d_thread;
 static const uint3 &blockIdx __attribute__((unused)) = h2d::h2d_block;
 static const dim3 &blockDim __attribute__((unused)) = h2d::h2d_block_dim;
 static const dim3 &gridDim __attribute__((unused)) = h2d::h2d_grid_dim;
-static constexpr int warpSize __attribute__((unused)) = H2D_WARP;
+// A variable, as for NVRTC: no array takes its length from it, and the compiler still puts the number in.
+namespace h2d { static int warp_size = H2D_WARP; }
+static const int &warpSize __attribute__((unused)) = h2d::warp_size;
 
 // ---------------------------------------------------------------- vectors
 
