@@ -1,6 +1,7 @@
 """What every page gets, and what it is spared: previews, scripts, the 404 page; and no page stays behind."""
 
 import hashlib
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -54,13 +55,19 @@ MENDED = {
     'role="doc-biblioentry"': "",
 }
 
+# A name in a line of text, or in a table's column, which is as wide as the longest of its words.
+LONG_CODE = re.compile(r'(?<=<span class="pre">)[^<]{24,}')
+
 
 def mend(
     app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Mend in a page's text what axe-core finds wrong with it."""
+    """Mend in a page's text what axe-core finds wrong with it, and let long names break where their parts end."""
     for written, meant in MENDED.items():
         context["body"] = context.get("body", "").replace(written, meant)
+    context["body"] = LONG_CODE.sub(
+        lambda found: re.sub(r"(?<=[._/(,])(?=\w)", "<wbr>", found[0]), context["body"]
+    )
 
 
 def spare_mathjax(
