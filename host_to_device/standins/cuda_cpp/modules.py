@@ -384,10 +384,17 @@ class Module:
 
 def _describe(path: Path) -> dict:
     """Ask a compiled module what it holds."""
+    question = [("describe", str(path))]
     try:
-        ((ok, text, *_),) = worker.ask([("describe", str(path))], 30)
-    except worker.Died:
-        raise CompileError("the compiled kernel cannot be loaded: its process ended") from None
+        try:
+            ((ok, text, *_),) = worker.ask(question, 30)
+        except (
+            worker.Died
+        ):  # of something that ran in it before, perhaps: asking changes nothing, so ask a new one
+            ((ok, text, *_),) = worker.ask(question, 30)
+    except worker.Died as died:
+        how = "did not answer" if died.late else f"ended with code {died.code}"
+        raise CompileError(f"the compiled kernel cannot be loaded: its process {how}") from None
     if not ok:
         raise CompileError(f"the compiled kernel cannot be loaded: {text}")
     about: dict[str, list] = {"kernels": [], "globals": [], "shared": []}

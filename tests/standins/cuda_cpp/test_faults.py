@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from host_to_device.standins import cuda_cpp
-from host_to_device.standins.cuda_cpp import KernelFault, KernelStopped, worker
+from host_to_device.standins.cuda_cpp import CompileError, KernelFault, KernelStopped, worker
 
 SOURCE = r"""
 extern "C" __global__ void no_guard(const float* x, float* y) {
@@ -292,6 +292,28 @@ def test_a_process_that_is_killed_is_replaced(module, device):
     time.sleep(0.1)
     module.function("good")(ONE, (8, 1, 1), (out,))
     assert out.tolist() == list(range(1, 9))
+
+
+@pytest.mark.parametrize("deaths", [1, 2])
+def test_a_process_that_dies_when_a_module_is_loaded_is_replaced_once(module, device, monkeypatch, deaths):
+    left, send = [deaths], worker.Worker.send
+
+    def dying(self, *message):
+        if message[0] == "describe" and left[0]:
+            left[0] -= 1
+            self.process.kill()
+            self.process.wait(5)
+        send(self, *message)
+
+    monkeypatch.setattr(worker.Worker, "send", dying)
+    source = f'extern "C" __global__ void loaded(int* p) {{ p[0] = {deaths}; }}  // {time.time_ns()}'
+    if deaths == 2:
+        with pytest.raises(CompileError, match=r"cannot be loaded: its process ended with code -9$"):
+            cuda_cpp.compile(source)
+        return
+    out = device([0], np.int32)
+    cuda_cpp.compile(source).function("loaded")(ONE, ONE, (out,))
+    assert out.tolist() == [1] and left == [0]
 
 
 def test_a_process_that_dies_with_its_kernel_is_replaced(module, device):
