@@ -116,8 +116,11 @@ def check(
     )
 
 
-def stand_in_of(kernel: Any) -> Any:
-    """Return the stand-in's form of a kernel, or say why there is none."""
+def stand_in_of(kernel: Any, caller: str = "check", more: str = "") -> Any:
+    """Return the stand-in's form of a kernel, or say why there is none.
+
+    `caller` is the function that was given it, `more` what follows the kernel in its call.
+    """
     name = getattr(kernel, "__name__", type(kernel).__name__)
     if isinstance(kernel, CUDADispatcher):
         if kernel.device:
@@ -127,16 +130,20 @@ def stand_in_of(kernel: Any) -> Any:
         return kernel
     family = type(kernel).__module__.removeprefix("host_to_device.standins.").split(".")[0]
     if family == "cupy":
-        raise TypeError(f"{type(kernel).__name__} is nothing that h2d.check can launch: give it a RawKernel")
+        raise TypeError(
+            f"{type(kernel).__name__} is nothing that h2d.{caller} can launch: give it a RawKernel"
+        )
     if hasattr(kernel, "py_func") and type(kernel).__module__.startswith("numba.cuda"):
         if getattr(kernel, "targetoptions", {}).get("device"):
             raise TypeError(f"{name}() is a device function: check a kernel that calls it")
         return CUDADispatcher(kernel.py_func, False, [])
     if isinstance(kernel, Launch):
-        raise TypeError(f"check takes the kernel by itself: check({kernel.kernel.__name__})[grid, block](…)")
+        raise TypeError(
+            f"{caller} takes the kernel by itself: {caller}({kernel.kernel.__name__}{more})[grid, block](…)"
+        )
     if callable(kernel):
-        raise TypeError(f"{name}() is a function of the host: check takes what @cuda.jit makes of it")
-    raise TypeError(f"check takes a kernel made by @cuda.jit, and got {kernel!r}")
+        raise TypeError(f"{name}() is a function of the host: {caller} takes what @cuda.jit makes of it")
+    raise TypeError(f"{caller} takes a kernel made by @cuda.jit, and got {kernel!r}")
 
 
 class Check:

@@ -388,9 +388,8 @@ def _describe(path: Path) -> dict:
     try:
         try:
             ((ok, text, *_),) = worker.ask(question, 30)
-        except (
-            worker.Died
-        ):  # of something that ran in it before, perhaps: asking changes nothing, so ask a new one
+        except worker.Died:
+            # Of something that ran in it before, perhaps. Asking changes nothing: ask a new process.
             ((ok, text, *_),) = worker.ask(question, 30)
     except worker.Died as died:
         how = "did not answer" if died.late else f"ended with code {died.code}"
