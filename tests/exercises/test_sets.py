@@ -20,6 +20,7 @@ from host_to_device import exercises, machine, notebooks
 from host_to_device.exercises import answering, definition
 from host_to_device.exercises.building import BEGIN, END, SETS, STARTED, set_module
 from host_to_device.exercises.reading import SOLUTION_ONLY, Part, WrongAnswer, nbgrader, read_set, tags
+from tests.exercises.right_otherwise import ANSWERS
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = sorted((ROOT / "solutions").glob("*.ipynb"))
@@ -228,6 +229,17 @@ def test_a_wrong_answer_is_told_what_the_book_quotes_and_nothing_of_another(
     assert f"{part.number} is right" not in said
     assert wrong.says in said
     assert [each.title for each in part.wrong if each is not wrong and each.says in said] == []
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(number, code) for number, _, code in ANSWERS],
+    ids=[f"{number} {title}" for number, title, _ in ANSWERS],
+)
+def test_an_answer_that_is_right_in_another_way_is_right(number, code):
+    path = next(each for each in SOLUTIONS if each.name.startswith(number[:2]))
+    part = next(each for each in parts(path) if each.number == number)
+    assert said_to(path, part, textwrap.dedent(code)).startswith(f"{number} is right")
 
 
 def test_the_example_of_contributing_works():
