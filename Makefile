@@ -31,7 +31,7 @@ test-all: set-up-tests ## run the slow tests too
 	@$(PYTEST) $(ARGS)
 
 exercises: set-up-course ## make exercises/ from solutions/
-	@$(VENV)/python -m host_to_device.exercises solutions exercises
+	@$(VENV)/python -m authoring solutions exercises
 
 outputs: set-up-tests ## run the notebooks on the stand-in and store their outputs
 	@$(VENV)/python tools/store_outputs.py

@@ -26,7 +26,7 @@ def pytest_sessionfinish(session):
 
 
 BUILD = """
-from host_to_device.machine import SetUpError
+from host_to_device.starting.machine import SetUpError
 from host_to_device.standins.torch_device import building
 
 try:
@@ -40,12 +40,12 @@ except (ImportError, SetUpError) as problem:  # the tests that need it say so th
 # What takes longest begins first, so that both workers are done at about the same time. Files that open a browser come
 # last: from the first page on, Playwright's event loop runs in their worker, and nothing else can have one there.
 FIRST = (
-    "tests/parity/torch/",  # memory is counted to the byte, before anything else has used it
-    "tests/standins/test_torch",
+    "tests/standins/torch_device/test_parity.py",  # memory is counted to the byte, before anything else has used it
+    "tests/standins/torch_device/",
     "tests/exercises/test_sets.py",
     "tests/exercises/test_mutants.py",
-    "tests/standins/test_types.py",
-    "tests/standins/test_bad_input.py",
+    "tests/standins/numba_cuda/test_types.py",
+    "tests/standins/numba_cuda/test_bad_input.py",
     "tests/exercises/test_answering.py",
     "tests/exercises/test_nbgrader.py",
     "notebooks/",

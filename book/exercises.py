@@ -23,8 +23,8 @@ from docutils import nodes
 from nbformat import NotebookNode
 from sphinx.application import Sphinx
 
-from host_to_device.exercises import reading
-from host_to_device.exercises.reading import Part, nbgrader, read_set, tags
+from authoring import solutions
+from authoring.solutions import Part, nbgrader, read_set, tags
 
 SCRIPT = Path(__file__).parent / "exercises.js"
 
@@ -106,16 +106,16 @@ def shown(notebook: NotebookNode, parts: list[Part], is_exercises: bool) -> Note
     by_number = {part.number: part for part in parts}
     after_wrong, introduced = False, False
     for cell in notebook.cells:
-        is_wrong = reading.WRONG in tags(cell)
+        is_wrong = solutions.WRONG in tags(cell)
         if cell.cell_type == "code":
             fold(cell, is_exercises)
         elif is_wrong:
             before = [] if after_wrong else [WRONG_HEADING, *([] if introduced else [ABOUT_WRONG])]
             cell.source = "\n\n".join([*before, wrong_answer(cell.source)])
             introduced = True
-        elif reading.SOLUTION_ONLY in tags(cell) and WHY.match(cell.source):
+        elif solutions.SOLUTION_ONLY in tags(cell) and WHY.match(cell.source):
             cell.source = folded("Why it works", WHY.sub("", cell.source, count=1))
-        elif heading := reading.HEADING.match(cell.source):
+        elif heading := solutions.HEADING.match(cell.source):
             part = by_number[heading[1]]
             target = f"({place(part)})=\n" if is_exercises else ""
             cell.source = f"{target}{cell.source.rstrip()}\n\n{hints(part)}"
@@ -127,12 +127,14 @@ def shown(notebook: NotebookNode, parts: list[Part], is_exercises: bool) -> Note
 
 def fold(cell: Mapping[str, Any], is_exercises: bool) -> None:
     """Fold a solution or a check on its page, under a name that says what it is."""
-    if reading.CHECK in tags(cell):
+    if solutions.CHECK in tags(cell):
         what = "how answers are checked"
     elif nbgrader(cell).get("solution") and not is_exercises:
         what = "the solution"
         lines = cell["source"].split("\n")
-        cell["source"] = "\n".join(line for line in lines if line.strip() not in (reading.BEGIN, reading.END))
+        cell["source"] = "\n".join(
+            line for line in lines if line.strip() not in (solutions.BEGIN, solutions.END)
+        )
     else:
         return
     prompts = {"code_prompt_show": f"Show {what}", "code_prompt_hide": f"Hide {what}"}

@@ -2,38 +2,27 @@
 
 from sphinx.application import Sphinx
 
-from book import (
-    assets,
-    cells,
-    check_reports,
-    differences,
-    drawings,
-    exercises,
-    gpu_tables,
-    lessons,
-    machine_words,
-    measured,
-    pages,
-    readings,
-    wheel_table,
-)
+from book import assets, cells, drawings, exercises, lessons, measured, pages, readings
+from book.checks import directive
+from book.machine_words import page
+from book.tables import differences, gpus, wheels
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     for part in (
         assets,
         cells,
-        check_reports,
+        directive,
         differences,
         drawings,
         exercises,
-        gpu_tables,
+        gpus,
         lessons,
-        machine_words,
+        page,
         measured,
         pages,
         readings,
-        wheel_table,
+        wheels,
     ):
         part.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -26,8 +26,9 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from host_to_device.measuring import figures, ledger, limits, units
+from host_to_device.measuring import figures, ledger, limits
 from host_to_device.measuring.timing import quartiles
+from host_to_device.rendering import units
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = "chapters/measurements"

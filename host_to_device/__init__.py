@@ -4,30 +4,30 @@
 >>> h2d.start()
 """
 
-from host_to_device.animating import animate
 from host_to_device.checking import check
 from host_to_device.counting import count
 from host_to_device.counting.timelines import timeline
-from host_to_device.devices import device
 from host_to_device.exercises import answer, progress
-from host_to_device.exploring import explore_grid
-from host_to_device.exploring_banks import explore_banks
-from host_to_device.exploring_convolutions import explore_convolution
-from host_to_device.exploring_costs import explore_cost
-from host_to_device.exploring_lanes import explore_lanes
-from host_to_device.exploring_latency import explore_latency
-from host_to_device.exploring_placement import explore_placement
-from host_to_device.exploring_requests import explore_requests
-from host_to_device.exploring_strides import explore_strides
+from host_to_device.exploring.banks import explore_banks
+from host_to_device.exploring.convolutions import explore_convolution
+from host_to_device.exploring.costs import explore_cost
+from host_to_device.exploring.explorer import explore_grid
+from host_to_device.exploring.lanes import explore_lanes
+from host_to_device.exploring.latency import explore_latency
+from host_to_device.exploring.placement import explore_placement
+from host_to_device.exploring.requests import explore_requests
+from host_to_device.exploring.strides import explore_strides
 from host_to_device.inspecting.comparing import compare
 from host_to_device.inspecting.occupancy import occupancy
 from host_to_device.inspecting.showing import show
-from host_to_device.machine import SetUpError, size, start, stop
 from host_to_device.measuring.experiments import experiment
 from host_to_device.measuring.predicting import predict, records
 from host_to_device.measuring.timing import time
+from host_to_device.rendering.animation import animate
 from host_to_device.standins.numba_cuda.launching import stand_in
-from host_to_device.standins.warps import with_warp_size
+from host_to_device.standins.warp_sizes import with_warp_size
+from host_to_device.starting.devices import device
+from host_to_device.starting.machine import SetUpError, size, start, stop
 
 __all__ = [
     "SetUpError",

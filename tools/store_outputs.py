@@ -10,7 +10,7 @@ from pathlib import Path
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
-from host_to_device import notebooks
+from authoring import notebooks
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("notebooks", "solutions")

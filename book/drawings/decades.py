@@ -1,6 +1,6 @@
 """Peak rate of one processor over the years at one precision, and what the old table compares it with.
 
-float32 by multiply and add, one chip, dense, no Tensor Cores: `host_to_device.gpus` for the later ones, and for the
+float32 by multiply and add, one chip, dense, no Tensor Cores: `host_to_device.hardware.gpus` for the later ones, and for the
 earlier ones a Pentium III of 1 GHz with four operations a cycle (Keshava and Pentkovski 1999), a GeForce 8800 GTX, 128
 units × 2 × 1.35 GHz (Lindholm et al. 2008), and a Tesla C2050 (NVIDIA's data sheet). The crosses are the rows of the
 old table for 2010 and 2020.
@@ -9,7 +9,7 @@ old table for 2010 and 2020.
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
-from host_to_device import gpus
+from host_to_device.hardware import gpus
 
 EARLY = {"Pentium III, 1 GHz": (2000.2, 4e9), "8800 GTX": (2006.9, 345.6e9), "C2050": (2010.5, 1.03e12)}
 LATER = ("V100", "A100", "H100", "RTX 4090", "RTX PRO 6000")

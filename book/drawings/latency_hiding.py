@@ -1,4 +1,4 @@
-"""One, four and eleven warps on one scheduler over time: `host_to_device.exploring_latency`, drawn.
+"""One, four and eleven warps on one scheduler over time: `host_to_device.exploring.latency`, drawn.
 
 Simulated, not measured: every warp issues 41 instructions, the last of them a load, and waits 400 cycles for it.
 """
@@ -6,7 +6,7 @@ Simulated, not measured: every warp issues 41 instructions, the last of them a l
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
-from host_to_device.exploring_latency import WARMUP, simulate
+from host_to_device.exploring.latency import WARMUP, simulate
 
 BLUE, IDLE, QUIET = "#0072b2", "#ece9e4", "#6b6b6b"
 WARPS, WINDOW = (1, 4, 11), 1_000

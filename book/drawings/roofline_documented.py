@@ -1,4 +1,4 @@
-"""Rooflines of five GPUs from documented peaks: memory bandwidth and float32 rate of `host_to_device.gpus`.
+"""Rooflines of five GPUs from documented peaks: memory bandwidth and float32 rate of `host_to_device.hardware.gpus`.
 
 Computed, not measured. The marks below are kernels of the book by their operations a byte, as the notebook counts them.
 """
@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
-from host_to_device import gpus
+from host_to_device.hardware import gpus
 
 NAMES = {
     "T4": "#6b6b6b",

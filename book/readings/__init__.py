@@ -1,7 +1,7 @@
 """`{reading} saxpy`: a part of a kernel's PTX as it was compiled, with a sentence for each line.
 
 The readings are in the JSON files of this folder: for each its kernel (the cells of a notebook), the types that it was
-compiled for, the compiler, and pairs of an instruction and what it does. `tests/test_readings.py` compiles the kernels
+compiled for, the compiler, and pairs of an instruction and what it does. `tests/lessons/test_readings.py` compiles the kernels
 again where the compiler is installed, and fails when an instruction is not there any more.
 """
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from host_to_device.checking import limits
-from host_to_device.checking.raw import RawRun, is_raw
+from host_to_device.checking.cuda_cpp import RawRun, is_raw
 from host_to_device.checking.report import Finding, Report
-from host_to_device.checking.run import Run
+from host_to_device.checking.schedules import Run
 from host_to_device.standins import events
 from host_to_device.standins.numba_cuda import rewriting
 from host_to_device.standins.numba_cuda.launching import (

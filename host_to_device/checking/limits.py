@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from host_to_device.standins.device_limits import MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS
+from host_to_device.hardware.launch_limits import MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS
 from host_to_device.standins.numba_cuda.rewriting import SharedArray
 
 # Of shared memory a block gets MAX_SHARED, and Numba has no way to ask for more (numba-cuda, issue 94).

@@ -10,7 +10,7 @@ from typing import Any
 from host_to_device.counting import on_gpu
 from host_to_device.counting.lines import Line, by_line
 from host_to_device.counting.numbers import Numbers
-from host_to_device.counting.table import Table
+from host_to_device.rendering.table import Table
 from host_to_device.standins import events
 
 TORCH_DEVICE = "host_to_device.standins.torch_device"

@@ -22,9 +22,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from host_to_device import machine
 from host_to_device.counting.numbers import Numbers
 from host_to_device.standins.events import NAMES
+from host_to_device.starting import machine
 
 NO_LINES = "Which lines waited is counted on stand-ins alone: CUPTI does not know your lines."
 NO_TORCH = (

@@ -28,8 +28,8 @@ from typing import Any
 
 from host_to_device.counting import counts, on_gpu
 from host_to_device.counting.lines import is_cell
-from host_to_device.counting.table import Table
-from host_to_device.measuring import units
+from host_to_device.rendering import units
+from host_to_device.rendering.table import Table
 from host_to_device.standins import events
 
 KINDS = ("operation", "copy", "wait")

@@ -8,7 +8,8 @@ from typing import Any
 from host_to_device.exercises import inputs
 from host_to_device.exercises.answering import AnswerError, Verdict, answer, collect, judge
 from host_to_device.exercises.arithmetic import wide_operations
-from host_to_device.exercises.comparing import (
+from host_to_device.exercises.definition import Exercise, Wrong
+from host_to_device.exercises.judging import (
     as_numbers,
     judge_array,
     judge_banks,
@@ -19,9 +20,8 @@ from host_to_device.exercises.comparing import (
     judge_requests,
     judge_sectors,
 )
-from host_to_device.exercises.definition import Exercise, Wrong
-from host_to_device.exercises.keeping import progress
-from host_to_device.exercises.running import (
+from host_to_device.exercises.solved import progress
+from host_to_device.exercises.student_runs import (
     InOut,
     Out,
     run_function,
@@ -66,7 +66,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     # Making notebooks needs nbformat, which a learner's machine may not have.
     if name in ("build", "student_version"):
-        from host_to_device.exercises import building
+        from authoring import building
 
         return getattr(building, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from host_to_device.checking.raw import is_raw
-from host_to_device.exercises import keeping, safety, values
+from host_to_device.checking.cuda_cpp import is_raw
+from host_to_device.exercises import safety, solved, values
 from host_to_device.exercises.definition import Exercise, Need, Wrong, in_notebook, normal_number
-from host_to_device.exercises.running import NotWritten
+from host_to_device.exercises.student_runs import NotWritten
 
 SETS = "host_to_device.exercises.sets"
 LONGEST_MESSAGE = 300  # characters of what an exception says
@@ -542,7 +542,7 @@ def _remarks(exercise: Exercise, verdict: Verdict, shelter: safety.Shelter) -> l
     """Return what there is to say below a verdict, and note it if it is a good one."""
     if verdict.right:
         shelter.renew()
-        return keeping.note(exercise.number, exercise.points)
+        return solved.note(exercise.number, exercise.points)
     asking = f'Hints: h2d.answer("{exercise.number}", hint=1), or 2, or 3.'
     return [*shelter.output.told(), asking]
 

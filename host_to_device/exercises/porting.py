@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from host_to_device.exercises.definition import Wrong
-from host_to_device.exercises.running import run_kernel
+from host_to_device.exercises.student_runs import run_kernel
 from host_to_device.exercises.values import said
 from host_to_device.inspecting import compiling
 from host_to_device.inspecting.errors import CannotShow, MissingTool

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import pages
-from .errors import CannotShow
-from .listing import NAMES, WIDTH, Listing, clipped
-from .remarks import KINDS
-from .showing import show
+from host_to_device.inspecting import pages
+from host_to_device.inspecting.errors import CannotShow
+from host_to_device.inspecting.listing import NAMES, WIDTH, Listing, clipped
+from host_to_device.inspecting.remarks import KINDS
+from host_to_device.inspecting.showing import show
 
 SIDE = 49  # columns of each side
 

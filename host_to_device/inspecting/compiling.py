@@ -7,10 +7,12 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import architectures, cuda_cpp, gcn, names, sass, tools
-from .architectures import Architecture
-from .cache import kept
-from .errors import CannotShow
+from host_to_device.hardware import targets
+from host_to_device.hardware.targets import Architecture
+from host_to_device.inspecting import cuda_cpp, names, tools
+from host_to_device.inspecting.cache import kept
+from host_to_device.inspecting.errors import CannotShow
+from host_to_device.inspecting.languages import gcn, sass
 
 # How far to go: each needs what stands before it. GCN is a way of its own.
 STEPS = ("ptx", "resources", "sass")
@@ -127,12 +129,12 @@ def compile(
 def _architecture(arch: object, language: str) -> Architecture:
     """Return the architecture; for sources that both vendors' compilers take, its name says whose it is."""
     if arch is None:
-        return architectures.find(None, "AMD" if language == "hip" else "NVIDIA")
+        return targets.find(None, "AMD" if language == "hip" else "NVIDIA")
     try:
-        found = architectures.find(arch, "NVIDIA")
+        found = targets.find(arch, "NVIDIA")
     except CannotShow as problem:
         try:
-            found = architectures.find(arch, "AMD")
+            found = targets.find(arch, "AMD")
         except CannotShow:
             raise problem from None
     if found.vendor == "AMD" and language == "ptx":

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from . import tools
-from .architectures import Architecture
-from .errors import CannotShow, at_line
+from host_to_device.hardware.targets import Architecture
+from host_to_device.inspecting import tools
+from host_to_device.inspecting.errors import CannotShow, at_line
 
 FILE = "kernel.cu"  # what the compiler believes the source to be called
 
@@ -66,7 +66,7 @@ def to_ptx(
         "options": options_for(architecture, options),
     }
     with tools.private_folder() as folder:
-        answer = tools.call_python("child_nvrtc.py", request, folder, name="NVRTC")
+        answer = tools.call_python("nvrtc.py", request, folder, name="NVRTC")
     for place in (folder, *tools.headers()):  # of this machine alone
         answer["ptx"] = answer["ptx"].replace(f'"{place}/', '"')
     if answer["status"] == -1:

@@ -1,6 +1,6 @@
 """The CUDA C++ that CuPy generates for its element-wise, reduction and jit kernels, made by CuPy itself.
 
-CuPy makes it without a GPU, as long as nothing is allocated: `child_cupy` calls its functions that write sources, with
+CuPy makes it without a GPU, as long as nothing is allocated: `children.cupy_source` calls its functions that write sources, with
 a description of the arguments.
 """
 
@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import tools
-from .cache import kept
-from .errors import CannotShow
+from host_to_device.inspecting import tools
+from host_to_device.inspecting.cache import kept
+from host_to_device.inspecting.errors import CannotShow
 
 # What CuPy puts before a generated source (`cupy/_core/core.pyx`, `_cupy_header_list`).
 HEADERS = ("cupy/complex.cuh", "cupy/carray.cuh", "cupy/atomics.cuh", "cupy/math_constants.h")
@@ -126,7 +126,7 @@ def generate(kernel: Any, args: Sequence[Any] | None) -> Made:
 
 def _written(request: dict, name: str) -> dict:
     with tools.private_folder() as folder:
-        answer = tools.call_python("child_cupy.py", request, folder, name="CuPy")
+        answer = tools.call_python("cupy_source.py", request, folder, name="CuPy")
     if "error" in answer:
         first = answer["text"].strip().splitlines()[:1]
         raise CannotShow(

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from . import pages, remarks, selecting
-from .compiling import Compiled
-from .instructions import READERS, Instruction, Sources
-from .remarks import KINDS, Remark
+from host_to_device.inspecting import pages, remarks, selecting
+from host_to_device.inspecting.compiling import Compiled
+from host_to_device.inspecting.instructions import READERS, Instruction, Sources
+from host_to_device.inspecting.remarks import KINDS, Remark
 
 WIDTH = 100  # columns of the text, at the most
 CODE = 52  # of these for the instruction, where a remark stands beside it

@@ -82,7 +82,7 @@ def choose(entry: str | None, lowered: str | None, mangled: list[str], what: str
     CannotShow
         If there is none, none of that name, or no saying which of several.
     """
-    from .errors import CannotShow
+    from host_to_device.inspecting.errors import CannotShow
 
     if lowered is not None and lowered in mangled:
         return lowered

@@ -20,10 +20,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import tools
-from .architectures import Architecture
-from .cache import kept
-from .errors import CannotShow, at_line
+from host_to_device.hardware.targets import Architecture
+from host_to_device.inspecting import tools
+from host_to_device.inspecting.cache import kept
+from host_to_device.inspecting.errors import CannotShow, at_line
 
 # What cuda.jit can be told about a kernel that changes its PTX, and about a function that it calls.
 OF_KERNELS, OF_FUNCTIONS = ("fastmath", "opt"), ("fastmath", "inline", "forceinline")
@@ -83,7 +83,7 @@ def to_ptx(
 def _compiled(request: dict, sent: Sent) -> dict[str, Any]:
     with tools.private_folder() as folder:
         answer = tools.call_python(
-            "child_numba.py", request, folder, name="numba-cuda", NUMBA_CACHE_DIR=str(folder)
+            "numba_ptx.py", request, folder, name="numba-cuda", NUMBA_CACHE_DIR=str(folder)
         )
     if "error" in answer:
         raise _refusal(answer, sent)

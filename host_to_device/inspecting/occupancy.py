@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from host_to_device import gpus
-from host_to_device.counting.table import Table
-from host_to_device.exploring import INK, QUIET
+from host_to_device.exploring.explorer import INK, QUIET
+from host_to_device.hardware import gpus
 from host_to_device.measuring.figures import DARK
+from host_to_device.rendering.table import Table
 
 REGISTERS, SHARED, WARPS, BLOCKS = "registers", "shared memory", "warps", "blocks"
 SCALAR = "scalar registers"
@@ -124,7 +124,7 @@ class Occupancy:
     Attributes
     ----------
     gpu
-        The GPU, a row of `host_to_device.gpus`.
+        The GPU, a row of `host_to_device.hardware.gpus`.
     threads_per_block
         Threads of a block.
     blocks, warps
@@ -350,7 +350,7 @@ def occupancy(
     threads_per_block
         Threads of a block, or its shape.
     gpu
-        The GPU's name, "A100" or "MI300X"; `host_to_device.gpus` has the table.
+        The GPU's name, "A100" or "MI300X"; `host_to_device.hardware.gpus` has the table.
     shared
         Bytes of dynamic shared memory of a block, on top of what the kernel declares; or a function of the number of
         threads that returns them.

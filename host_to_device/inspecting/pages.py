@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from host_to_device.measuring.figures import DARK
 
 if TYPE_CHECKING:
-    from .comparing import Comparison
-    from .listing import Listing, Row
+    from host_to_device.inspecting.comparing import Comparison
+    from host_to_device.inspecting.listing import Listing, Row
 
 # Colours by what an instruction does; the remark says it, too.
 COLOURS = {

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from . import words_gcn, words_ptx, words_sass
-from .instructions import Instruction
+from host_to_device.inspecting.instructions import Instruction
+from host_to_device.inspecting.languages import gcn_remarks, ptx, sass_remarks
 
 # Kinds of remarks, with what they are called where they are counted.
 KINDS = {
@@ -45,9 +45,9 @@ class Remark:
 # A pattern of the whole instruction, the kind, and what is said: groups of the pattern stand in braces.
 Rule = tuple[str, str, str | Callable[[re.Match], str]]
 RULES: Mapping[str, Sequence[Rule]] = {
-    "ptx": words_ptx.RULES,
-    "sass": words_sass.RULES,
-    "gcn": words_gcn.RULES,
+    "ptx": ptx.RULES,
+    "sass": sass_remarks.RULES,
+    "gcn": gcn_remarks.RULES,
 }
 COMPILED = {
     what: [(re.compile(pattern), kind, said) for pattern, kind, said in rules]

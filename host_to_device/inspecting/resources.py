@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from host_to_device import gpus
-from host_to_device.counting.table import Table
-
-from .architectures import Architecture
-from .compiling import Compiled
-from .occupancy import Needs, Occupancy
+from host_to_device.hardware import gpus
+from host_to_device.hardware.targets import Architecture
+from host_to_device.inspecting.compiling import Compiled
+from host_to_device.inspecting.occupancy import Needs, Occupancy
+from host_to_device.rendering.table import Table
 
 SHOWN = 256  # threads a block that the occupancy is said for
 
@@ -130,7 +129,7 @@ def needs_of(kernel: Any, target: str, **how: Any) -> tuple[Needs, str]:
     CannotShow
         It cannot be compiled: one line.
     """
-    from . import sources
+    from host_to_device.inspecting import sources
 
     if other := set(how) - {"types", "args", "entry"}:
         raise TypeError(f"h2d.occupancy has no argument {min(other)!r}")

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .instructions import Instruction
-from .remarks import Remark
+from host_to_device.inspecting.instructions import Instruction
+from host_to_device.inspecting.remarks import Remark
 
 # What an instruction of a kind says for its loop being the one that matters.
 WEIGHTS = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from . import listing, sources
-from .errors import CannotShow
-from .listing import Listing
+from host_to_device.inspecting import listing, sources
+from host_to_device.inspecting.errors import CannotShow
+from host_to_device.inspecting.listing import Listing
 
 WHAT = ("ptx", "sass", "gcn", "cuda", "hip", "resources")
 UPTO = {"ptx": "ptx", "sass": "sass", "gcn": "sass", "resources": "resources"}
@@ -71,7 +71,7 @@ def show(
     if what not in WHAT:
         raise CannotShow(f"what is {what!r}: give one of {', '.join(map(repr, WHAT))}")
     if what in ("cuda", "hip"):
-        from . import source_listing
+        from host_to_device.inspecting import source_listing
 
         return source_listing.make(kernel, what, args=args, entry=entry, whole=whole)
     vendor = "AMD" if what == "gcn" else None if what == "resources" else "NVIDIA"
@@ -79,7 +79,7 @@ def show(
         kernel, arch, types=types, args=args, entry=entry, upto=UPTO[what], vendor=vendor
     )
     if what == "resources":
-        from . import resources
+        from host_to_device.inspecting import resources
 
         return resources.view(compiled)
     return _listing(compiled, what, files, whole, lines)

@@ -10,10 +10,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from . import cupy_code, sources, tools
-from .cache import kept
-from .errors import CannotShow
-from .listing import Listing, Row
+from host_to_device.inspecting import cupy_code, sources, tools
+from host_to_device.inspecting.cache import kept
+from host_to_device.inspecting.errors import CannotShow
+from host_to_device.inspecting.listing import Listing, Row
 
 # What is said of lines that CuPy writes.
 OF_CUPY = (
@@ -153,4 +153,4 @@ def _converted(given: sources.Given, whole: bool) -> Listing:
 
 def _run(request: dict) -> dict:
     with tools.private_folder() as folder:
-        return tools.call_python("child_hipify.py", request, folder, name="hipify")
+        return tools.call_python("hipify.py", request, folder, name="hipify")

@@ -10,10 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from . import architectures, compiling, cuda_cpp, cupy_code, gcn, host_code, names, numba_ptx
-from .compiling import Compiled
-from .errors import CannotShow
-from .instructions import Sources
+from host_to_device.hardware import targets
+from host_to_device.inspecting import compiling, cuda_cpp, cupy_code, host_code, names, numba_ptx
+from host_to_device.inspecting.compiling import Compiled
+from host_to_device.inspecting.errors import CannotShow
+from host_to_device.inspecting.instructions import Sources
+from host_to_device.inspecting.languages import gcn
 
 HIP = re.compile(r'#\s*include\s*[<"]hip/|\bhipLaunch|__HIP_|__builtin_amdgcn_')
 MOST_BYTES = 4 << 20  # of a source file
@@ -166,7 +168,7 @@ def compiled(
     """
     found = given(kernel, entry)
     if vendor is not None:
-        arch = architectures.find(arch, vendor).name
+        arch = targets.find(arch, vendor).name
     if found.language in ("numba", "ptx") and arch is not None:
         arch = _nvidia(arch, found).name
     if found.language == "numba":
@@ -205,9 +207,9 @@ def _compiled(found: Given, arch: object, upto: str, options: tuple[str, ...]) -
         return compiling.compile(text, found.entry, found.language, arch, upto=upto, options=options)
 
 
-def _nvidia(arch: object, found: Given) -> architectures.Architecture:
+def _nvidia(arch: object, found: Given) -> targets.Architecture:
     try:
-        return architectures.find(arch, "NVIDIA")
+        return targets.find(arch, "NVIDIA")
     except CannotShow as problem:
         if "PTX and SASS are NVIDIA's" not in str(problem) or found.language != "numba":
             raise
@@ -243,7 +245,7 @@ def _numba(
 ) -> tuple[Compiled, Sources]:
     kernel = found.kernel
     signature = signature_of(kernel, types, args)
-    architecture = architectures.find(arch, "NVIDIA")
+    architecture = targets.find(arch, "NVIDIA")
     answer, sources = numba_ptx.to_ptx(kernel, signature, architecture)
     options = getattr(kernel, "targetoptions", {}) or {}
     limit = (f"-maxrregcount={options['max_registers']}",) if options.get("max_registers") else ()

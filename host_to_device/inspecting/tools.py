@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .errors import CannotShow, MissingTool
+from host_to_device.inspecting.errors import CannotShow, MissingTool
 
 SECONDS = 60  # that one run of a compiler may take
 MOST_OUTPUT = 64 << 20  # bytes that are read of what one prints
-HERE = Path(__file__).parent
+HERE = Path(__file__).parent / "children"
 EXECUTABLE = ".exe" if os.name == "nt" else ""
 
 # What is asked for in messages.
@@ -64,7 +64,7 @@ class Tool:
 
 def install_command() -> str:
     """Return the one command that installs everything that `h2d.show` can use."""
-    if (HERE.parent.parent / "requirements-inspect.txt").is_file():
+    if (HERE.parents[2] / "requirements-inspect.txt").is_file():
         return "python -m pip install -r requirements-inspect.txt"
     return 'python -m pip install "host-to-device[inspect]"'
 

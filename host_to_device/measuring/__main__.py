@@ -2,6 +2,6 @@
 
 import sys
 
-from host_to_device.measuring.running import main
+from host_to_device.measuring.notebook_runs import main
 
 sys.exit(main())

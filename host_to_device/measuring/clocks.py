@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from host_to_device import machine
+from host_to_device.starting import machine
 
 
 class ClockError(RuntimeError):

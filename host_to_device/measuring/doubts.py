@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from host_to_device.measuring import limits, units
+from host_to_device.measuring import limits
+from host_to_device.rendering import units
 
 if TYPE_CHECKING:
     from host_to_device.counting import Count

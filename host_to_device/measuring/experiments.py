@@ -15,10 +15,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from host_to_device import machine
 from host_to_device.measuring import ledger
 from host_to_device.measuring.ledger import NAME
 from host_to_device.measuring.timing import Timing
+from host_to_device.starting import machine
 
 FOLDER = "H2D_MEASURE"
 RESERVED = ",@|"  # what a reference in the book's prose is written with

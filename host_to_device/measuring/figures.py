@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from host_to_device.measuring import units
 from host_to_device.measuring.timing import quartiles
+from host_to_device.rendering import units
 
 STAND_IN = "stand-in"
 

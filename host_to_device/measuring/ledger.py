@@ -22,7 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from host_to_device.measuring import machines, units
+from host_to_device.measuring import machines
+from host_to_device.rendering import units
 
 SCHEMA = 1
 PACKAGE = Path(__file__).resolve().parent.parent

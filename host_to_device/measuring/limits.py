@@ -21,8 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from host_to_device import machine
-from host_to_device.measuring import machines, units
+from host_to_device.measuring import machines
+from host_to_device.rendering import units
+from host_to_device.starting import machine
 
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 

@@ -16,8 +16,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from host_to_device.measuring import units
 from host_to_device.measuring.figures import ExperimentFigure, Point, Run, carries_unit, shown_at
+from host_to_device.rendering import units
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

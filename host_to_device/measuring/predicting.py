@@ -19,7 +19,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from host_to_device.measuring import ledger, units
+from host_to_device.measuring import ledger
+from host_to_device.rendering import units
 
 if TYPE_CHECKING:
     from host_to_device.counting import Count

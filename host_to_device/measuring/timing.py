@@ -16,9 +16,9 @@ from typing import Any
 
 from host_to_device.counting import Count, count
 from host_to_device.counting.on_gpu import is_chosen
-from host_to_device.measuring import units
 from host_to_device.measuring.clocks import Clock, DeviceEvents, HostClock, checked, cost_of, drivers, wait
 from host_to_device.measuring.doubts import Arrays, Doubt, doubts_about
+from host_to_device.rendering import units
 
 REPEAT = 20  # samples, if the time allows
 AT_LEAST = 3  # samples, also where the time is used up: fewer have no spread

@@ -6,8 +6,8 @@ import numpy as np
 from numba import cuda
 
 from host_to_device.checking import Report, check
-from tests.kernels.case import Case, Launch, _to_device
-from tests.kernels.wrong.case import Wrong
+from tests.corpora.kernels.case import Case, Launch, _to_device
+from tests.corpora.kernels.wrong.case import Wrong
 
 OF_ACCESSES = ("out of bounds", "race", "uninitialised read")  # findings that name an element
 SECONDS = 1  # for a launch; only kernels that make no progress take so long

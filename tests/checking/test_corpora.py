@@ -9,9 +9,9 @@ from host_to_device.standins import imports
 imports.redirect()
 
 from tests.checking.judging import alarms, missed  # noqa: E402
-from tests.kernels import corpus  # noqa: E402
-from tests.kernels.near import corpus as near  # noqa: E402
-from tests.kernels.wrong import corpus as wrong  # noqa: E402
+from tests.corpora.kernels import corpus  # noqa: E402
+from tests.corpora.kernels.near import corpus as near  # noqa: E402
+from tests.corpora.kernels.wrong import corpus as wrong  # noqa: E402
 
 RIGHT = [*corpus.ALL, *near.ALL]
 

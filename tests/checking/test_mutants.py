@@ -1,6 +1,6 @@
 """Mutants of the right kernels: how they are made, and which of them the check lets pass.
 
-The list of survivors, each with its reason, is `tests/kernels/survivors.toml`; the whole of it is judged anew in
+The list of survivors, each with its reason, is `tests/commands/kernels/survivors.toml`; the whole of it is judged anew in
 `make test-all`, which takes some minutes.
 """
 
@@ -16,9 +16,9 @@ imports.redirect()  # the kernels of the corpus are made when it is imported
 from numba import cuda  # noqa: E402
 
 from host_to_device.checking import check  # noqa: E402
-from tests.kernels import mutate  # noqa: E402
-from tests.kernels.corpus import ALL  # noqa: E402
-from tests.kernels.mutating import OPERATORS, changes, mutants, source_of  # noqa: E402
+from tests.commands.kernels import mutate  # noqa: E402
+from tests.commands.kernels.mutating import OPERATORS, changes, mutants, source_of  # noqa: E402
+from tests.corpora.kernels.corpus import ALL  # noqa: E402
 
 CASES = {case.name: case for case in ALL}
 SIZE = 8

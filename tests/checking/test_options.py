@@ -17,7 +17,7 @@ imports.redirect()
 from numba import cuda, float32, int32  # noqa: E402
 
 import host_to_device as h2d  # noqa: E402
-from host_to_device.checking.run import TRIAL  # noqa: E402
+from host_to_device.checking.schedules import TRIAL  # noqa: E402
 
 X = np.arange(128, dtype=np.float32)
 

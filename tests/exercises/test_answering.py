@@ -24,27 +24,28 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from host_to_device import exercises, machine
+from host_to_device import exercises
 from host_to_device.exercises import (
     AnswerError,
     Exercise,
     Out,
     Wrong,
     answering,
-    comparing,
     definition,
     inputs,
     judge_counts,
     judge_function,
     judge_kernel,
     judge_ratio,
-    keeping,
+    judging,
     run_function,
     run_kernel,
     run_ratio,
-    safety,
+    shelter,
+    solved,
     values,
 )
+from host_to_device.starting import machine
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 60.0  # for what ends: the machine may be busy
@@ -208,8 +209,8 @@ def state():
         "path": list(sys.path),
         "builtins": dict(vars(builtins)),
         "exit": (os._exit, os.abort),
-        "replaced": {f"{o}.{n}": v for (o, n), v in safety.replaced().items()},
-        "limits": list(safety._ends),
+        "replaced": {f"{o}.{n}": v for (o, n), v in shelter.replaced().items()},
+        "limits": list(shelter._ends),
     }
 
 
@@ -412,7 +413,7 @@ def test_wrong(number, code, expected, capsys, monkeypatch):
     assert {k: v for k, v in names.items() if not k.startswith("__")} == {
         k: v for k, v in held.items() if not k.startswith("__")
     }
-    assert not keeping.file().exists()
+    assert not solved.file().exists()
 
 
 RIGHT = [
@@ -463,12 +464,12 @@ MEDDLING = [
     ),
     (
         "judge",
-        "from host_to_device.exercises import comparing\ncomparing.judge_array = lambda *_, **__: None",
+        "from host_to_device.exercises import judging\njudging.judge_array = lambda *_, **__: None",
         True,
     ),
     (
         "close",
-        "from host_to_device.exercises import comparing\ncomparing.close = lambda *_: np.ones(1, bool)",
+        "from host_to_device.exercises import judging\njudging.close = lambda *_: np.ones(1, bool)",
         True,
     ),
     ("the copies", "cuda.to_device = lambda x: x", True),
@@ -494,15 +495,15 @@ def test_what_the_notebook_has_changed_does_not_matter_and_stays(code, told, cap
     """Before the answer: a wrong answer stays wrong and a right one right, and the change is still there afterwards."""
     around = state()
     names = notebook(KERNEL, ADD)
-    originals = dict(safety._originals)
-    originals_seen = safety.replaced()
+    originals = dict(shelter._originals)
+    originals_seen = shelter.replaced()
     assert not originals_seen
     filters, limit, folder = list(warnings.filters), sys.getrecursionlimit(), os.getcwd()
     options, errors = np.get_printoptions(), np.geterr()
     collecting, states = gc.isenabled(), (random.getstate(), np.random.get_state())
     try:
         run_cell(code, names)
-        before, verdicts = safety.replaced(), []
+        before, verdicts = shelter.replaced(), []
         for number, wrong in (("99.2", body("return b")), ("99.1", kernel("pass"))):
             right = asked(number, names)
             keep = names["add"], names["twice"]
@@ -510,7 +511,7 @@ def test_what_the_notebook_has_changed_does_not_matter_and_stays(code, told, cap
             rejected = asked(number, names)
             names["add"], names["twice"] = keep
             verdicts += [(right, True), (rejected, False)]
-        after = safety.replaced()
+        after = shelter.replaced()
     finally:
         for (owner, name), value in originals.items():
             if vars(owner).get(name) is not value:
@@ -548,7 +549,7 @@ DURING = [
     "sys.setrecursionlimit(150)",
     "import gc; gc.disable()",
     "sys.settrace(lambda *_: None)",
-    "import host_to_device.exercises.comparing as m; m.judge_array = m.close = m.judge_function = lambda *_, **__: None",
+    "import host_to_device.exercises.judging as m; m.judge_array = m.close = m.judge_function = lambda *_, **__: None",
     "import host_to_device.exercises.definition as d; d.Exercise.says = None",
     "globals()['add'] = None",
     "globals()['new'] = 1",
@@ -601,7 +602,7 @@ def test_a_cell_that_is_redefined_after_solving_is_judged_anew_and_progress_stay
     assert asked("99.2", names)
     run_cell(body("return a"), names)
     assert not asked("99.2", names)
-    assert set(keeping.read(keeping.file())[0]) == {"99.2"}
+    assert set(solved.read(solved.file())[0]) == {"99.2"}
     run_cell(ADD, names)
     assert asked("99.2", names)
 
@@ -669,7 +670,7 @@ def test_strict_raises_the_same_text_and_notes_nothing(monkeypatch, capsys):
             asked("99.2", wrong)
         assert str(raised.value) == str(explicit.value)
         assert asked("99.2", right).points == 1
-        assert not keeping.file().exists()
+        assert not solved.file().exists()
         monkeypatch.delenv(name)
     monkeypatch.setenv("H2D_STRICT", "0")
     assert not asked("99.2", wrong)
@@ -1057,4 +1058,4 @@ def test_in_jupyter_nothing_but_the_line_is_shown(tmp_path):
 def test_nothing_but_an_infinity_is_close_to_an_infinity():
     inf, nan = np.inf, np.nan
     got, expected = np.array([inf, 1.0, -inf, nan, inf, 2.0]), np.array([inf, inf, inf, inf, 3.0, 2.0])
-    assert comparing.close(got, expected).tolist() == [True, False, False, False, False, True]
+    assert judging.close(got, expected).tolist() == [True, False, False, False, False, True]

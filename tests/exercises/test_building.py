@@ -10,8 +10,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from host_to_device import exercises, notebooks
-from host_to_device.exercises.building import (
+from authoring import notebooks
+from authoring.building import (
     MarkerError,
     build,
     instructor_version,
@@ -19,7 +19,8 @@ from host_to_device.exercises.building import (
     student_version,
     without_solution,
 )
-from host_to_device.exercises.reading import BEGIN, END, read_set
+from authoring.solutions import BEGIN, END, read_set
+from host_to_device import exercises
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "solutions/07-things.ipynb"
@@ -370,7 +371,7 @@ def test_an_empty_set_an_empty_folder_and_an_odd_name_are_refused(tmp_path):
 
 def test_the_command_names_what_is_wrong_and_what_it_wrote(tmp_path):
     def run(*arguments):
-        command = [sys.executable, "-m", "host_to_device.exercises", *map(str, arguments)]
+        command = [sys.executable, "-m", "authoring", *map(str, arguments)]
         return subprocess.run(command, capture_output=True, text=True)
 
     failed = run(tmp_path, tmp_path)

@@ -7,7 +7,6 @@ import textwrap
 import numpy as np
 import pytest
 
-from host_to_device import machine
 from host_to_device.exercises import (
     Out,
     Wrong,
@@ -21,6 +20,7 @@ from host_to_device.exercises import (
     values,
     wide_operations,
 )
+from host_to_device.starting import machine
 
 
 @pytest.fixture(scope="module", autouse=True)

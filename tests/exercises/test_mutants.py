@@ -10,12 +10,12 @@ from collections import Counter
 import nbformat
 import pytest
 
+from authoring.solutions import BEGIN, END
 from host_to_device.exercises import definition
-from host_to_device.exercises.reading import BEGIN, END
-from tests.exercises import mutate, mutating_cuda
-from tests.exercises.mutate import Judged, Mutant, listed, mutants_of
-from tests.exercises.mutating import OPERATORS, Change, changes, lines_that_differ
-from tests.kernels import mutating as kernels
+from tests.commands.exercises import mutate, mutating_cuda
+from tests.commands.exercises.mutate import Judged, Mutant, listed, mutants_of
+from tests.commands.exercises.mutating import OPERATORS, Change, changes, lines_that_differ
+from tests.commands.kernels import mutating as kernels
 
 SETS = sorted(mutate.SOLUTIONS.glob("*.ipynb"))
 SAMPLE = len(SETS)  # for `make test`: each takes some four seconds
@@ -34,7 +34,7 @@ def made(operator, head, body):
 
 OTHER = '"f4" if {0}.dtype == "f8" else "f8"'
 TEXTS = [
-    # What tests.kernels has: only that it arrives here.
+    # What tests.corpora.kernels has: only that it arrives here.
     ("drop a guard", KERNEL, "if i < n:\n    out[i] = 0", ["if True:"]),
     ("drop a barrier", KERNEL, "cuda.syncthreads()", ["pass"]),
     ("make an atomic plain", KERNEL, "cuda.atomic.add(out, 0, a[i])", ["out[0] += a[i]"]),

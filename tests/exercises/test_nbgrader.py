@@ -17,9 +17,8 @@ from nbgrader.converters import Autograde, GenerateAssignment
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
-from host_to_device import notebooks
-from host_to_device.exercises import building
-from host_to_device.exercises.reading import BEGIN, END, nbgrader
+from authoring import building, notebooks
+from authoring.solutions import BEGIN, END, nbgrader
 
 ROOT = Path(__file__).resolve().parents[2]
 SETS = sorted((ROOT / "solutions").glob("*.ipynb"))

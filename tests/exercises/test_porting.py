@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from host_to_device import exercises, machine
+from host_to_device import exercises
 from host_to_device.exercises import Exercise, Out, Wrong, definition, judge_kernel, porting
 from host_to_device.inspecting import compiling, tools
+from host_to_device.starting import machine
 
 LANES = r"""
 extern "C" __global__ void lanes(const int* x, int* out, int n) {

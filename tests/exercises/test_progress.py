@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from host_to_device import exercises
-from host_to_device.exercises import Exercise, answering, keeping
+from host_to_device.exercises import Exercise, answering, solved
 
 
 @pytest.fixture
 def file(tmp_path, monkeypatch):
     path = tmp_path / "folder" / "progress.json"
     monkeypatch.setenv("H2D_PROGRESS", str(path))
-    monkeypatch.setattr(keeping, "_told", set())
+    monkeypatch.setattr(solved, "_told", set())
     return path
 
 
@@ -39,7 +39,7 @@ def test_the_table_shows_what_is_solved(file):
     empty = exercises.progress()
     assert empty.caption == "Exercises solved: 0 of 3, 0 of 6 points"
     assert not file.exists() and not file.parent.exists(), "looking writes nothing"
-    assert keeping.note("02.2", 3) == [] and keeping.note("11.1", 1) == []
+    assert solved.note("02.2", 3) == [] and solved.note("11.1", 1) == []
     table = exercises.progress()
     assert table.caption == "Exercises solved: 2 of 3, 4 of 6 points"
     assert table.rows == ((f"02 {TITLE}", "02.1 ·  02.2 ✓", "3 of 5"), (f"11 {TITLE}", "11.1 ✓", "1 of 1"))
@@ -48,19 +48,19 @@ def test_the_table_shows_what_is_solved(file):
 
 
 def test_the_first_day_stays_and_others_are_kept(file):
-    keeping.note("02.1", 2)
+    solved.note("02.1", 2)
     content = json.loads(file.read_text())
     content["solved"]["02.1"]["on"] = "2026-01-02"
     content["solved"]["77.7"] = {"points": 4, "on": "2026-01-03"}  # of a set that this library has not
     file.write_text(json.dumps(content))
-    keeping.note("02.1", 2)
-    keeping.note("02.2", 3)
+    solved.note("02.1", 2)
+    solved.note("02.2", 3)
     solved = json.loads(file.read_text())["solved"]
     assert list(solved) == ["02.1", "02.2", "77.7"] and solved["02.1"]["on"] == "2026-01-02"
 
 
 def test_the_file_is_as_easy_to_read_as_to_edit(file):
-    keeping.note("02.1", 2)
+    solved.note("02.1", 2)
     lines = file.read_text(encoding="utf-8").splitlines()
     assert lines[0] == "{" and any('"02.1"' in line for line in lines)
 
@@ -84,13 +84,13 @@ def test_the_file_is_as_easy_to_read_as_to_edit(file):
 def test_a_broken_file_is_moved_aside_with_one_line(file, content):
     file.parent.mkdir()
     file.write_bytes(content)
-    said = keeping.note("02.1", 2)
+    said = solved.note("02.1", 2)
     aside = file.with_name("progress.broken.json")
     assert said == [f"{file} could not be read, and is now progress.broken.json; a new one is begun."]
     assert aside.read_bytes() == content
-    assert list(keeping.read(file)[0]) == ["02.1"]
+    assert list(solved.read(file)[0]) == ["02.1"]
     file.write_bytes(content)
-    keeping.read(file)
+    solved.read(file)
     assert file.with_name("progress.broken1.json").exists()
 
 
@@ -98,15 +98,15 @@ def test_a_file_of_a_newer_version_is_left_alone(file):
     file.parent.mkdir()
     text = json.dumps({"version": 99, "solved": {}, "more": 1})
     file.write_text(text)
-    assert "newer version" in keeping.note("02.1", 2)[0]
-    assert keeping.note("02.1", 2) == [], "said once"
+    assert "newer version" in solved.note("02.1", 2)[0]
+    assert solved.note("02.1", 2) == [], "said once"
     assert "newer version" in exercises.progress().remarks[0]
     assert file.read_text() == text
 
 
 def test_nothing_is_left_behind_but_the_file(file):
     for number in range(1, 6):
-        keeping.note(f"02.{number}", 1)
+        solved.note(f"02.{number}", 1)
     assert [each.name for each in file.parent.iterdir()] == ["progress.json"]
 
 
@@ -114,44 +114,44 @@ def test_what_cannot_be_written_is_one_line_once(file):
     file.parent.mkdir()
     (file.parent / "blocked").write_text("")
     os.environ["H2D_PROGRESS"] = str(file.parent / "blocked" / "progress.json")
-    [said] = keeping.note("02.1", 2)
+    [said] = solved.note("02.1", 2)
     assert said.startswith("It could not be noted in ")
-    assert keeping.note("02.1", 2) == []
+    assert solved.note("02.1", 2) == []
     assert "cannot be read" in exercises.progress().remarks[0]
 
 
 def test_an_interrupted_write_leaves_the_old_file(file, monkeypatch):
-    keeping.note("02.1", 2)
+    solved.note("02.1", 2)
     before = file.read_bytes()
-    monkeypatch.setattr(keeping.json, "dump", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(solved.json, "dump", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
-        keeping.note("02.2", 3)
+        solved.note("02.2", 3)
     assert file.read_bytes() == before
     assert [each.name for each in file.parent.iterdir()] == ["progress.json"]
 
 
 def test_a_lock_that_was_left_behind_does_not_stop_it(file, monkeypatch):
-    monkeypatch.setattr(keeping, "PATIENCE", 0.1)
+    monkeypatch.setattr(solved, "PATIENCE", 0.1)
     file.parent.mkdir()
     file.with_name("progress.json.lock").write_text("")
-    assert keeping.note("02.1", 2) == []
-    assert "02.1" in keeping.read(file)[0]
+    assert solved.note("02.1", 2) == []
+    assert "02.1" in solved.read(file)[0]
 
 
 def test_two_notebooks_may_write_at_once(file):
     code = (
-        "import sys\nfrom host_to_device.exercises import keeping\n"
-        "for n in range(20): keeping.note(f'{sys.argv[1]}.{n}', 1)"
+        "import sys\nfrom host_to_device.exercises import solved\n"
+        "for n in range(20): solved.note(f'{sys.argv[1]}.{n}', 1)"
     )
     writers = [subprocess.Popen([sys.executable, "-c", code, number]) for number in ("21", "22")]
     assert [writer.wait(60) for writer in writers] == [0, 0]
-    assert len(keeping.read(file)[0]) == 40
+    assert len(solved.read(file)[0]) == 40
 
 
 @pytest.mark.parametrize("off", ["off", "OFF", "0"])
 def test_it_can_be_switched_off(off, monkeypatch):
     monkeypatch.setenv("H2D_PROGRESS", off)
-    assert keeping.file() is None and keeping.note("02.1", 2) == []
+    assert solved.file() is None and solved.note("02.1", 2) == []
     assert exercises.progress().remarks == ("Nothing is kept: H2D_PROGRESS is off.",)
 
 
@@ -174,15 +174,15 @@ def test_where_the_file_is(platform, environment, expected, monkeypatch, tmp_pat
     monkeypatch.setattr(sys, "platform", platform)
     for name, value in environment.items():
         monkeypatch.setenv(name, value.format(tmp_path))
-    assert keeping.file() == Path(expected.format(tmp_path))
+    assert solved.file() == Path(expected.format(tmp_path))
 
 
 def test_nothing_leaves_the_machine(tmp_path):
     """Noting and showing open no connection: Python says so itself whenever one is."""
     code = (
-        "import sys\nfrom host_to_device.exercises import keeping, progress\n"
+        "import sys\nfrom host_to_device.exercises import solved, progress\n"
         "seen = []\nsys.addaudithook(lambda event, _: seen.append(event) if event.startswith('socket') else None)\n"
-        "keeping.note('02.1', 2)\nprogress()\nprint(seen)"
+        "solved.note('02.1', 2)\nprogress()\nprint(seen)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],

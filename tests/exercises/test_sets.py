@@ -16,10 +16,12 @@ import nbformat
 import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
-from host_to_device import exercises, machine, notebooks
+from authoring import notebooks
+from authoring.building import BEGIN, END, SETS, STARTED, set_module
+from authoring.solutions import SOLUTION_ONLY, Part, WrongAnswer, nbgrader, read_set, tags
+from host_to_device import exercises
 from host_to_device.exercises import answering, definition
-from host_to_device.exercises.building import BEGIN, END, SETS, STARTED, set_module
-from host_to_device.exercises.reading import SOLUTION_ONLY, Part, WrongAnswer, nbgrader, read_set, tags
+from host_to_device.starting import machine
 from tests.exercises.right_otherwise import ANSWERS
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,7 +6,7 @@ import re
 import pytest
 
 import host_to_device as h2d
-from tests.inspecting.corpus import SOURCES, numba_kernels, told, wanted
+from tests.corpora.listings import SOURCES, numba_kernels, told, wanted
 
 pytestmark = pytest.mark.usefixtures("compilers")
 

@@ -16,8 +16,8 @@ from xml.etree import ElementTree
 import pytest
 
 import host_to_device as h2d
-from host_to_device import gpus
-from host_to_device.inspecting import architectures, resources
+from host_to_device.hardware import gpus, targets
+from host_to_device.inspecting import resources
 from host_to_device.inspecting.compiling import Compiled
 from host_to_device.inspecting.occupancy import BLOCKS, REGISTERS, SHARED, WARPS, Needs, fit
 
@@ -330,7 +330,7 @@ def made(target, says):
     return Compiled(
         "kernel",
         "kernel",
-        architectures.find(target, "NVIDIA" if "sm" in target else "AMD"),
+        targets.find(target, "NVIDIA" if "sm" in target else "AMD"),
         "cuda",
         resources=says,
         tools={"ptxas": "13.0.88"},

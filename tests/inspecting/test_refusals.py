@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import host_to_device as h2d
-from host_to_device.inspecting import child_nvrtc, compiling, sources, tools
+from host_to_device.inspecting import compiling, sources, tools
+from host_to_device.inspecting.children import nvrtc
 from host_to_device.inspecting.errors import CannotShow, MissingTool
 from host_to_device.standins import numba_cuda as cuda
-from tests.inspecting.corpus import SOURCES, numba_kernels
+from tests.corpora.listings import SOURCES, numba_kernels
 
 ADD = SOURCES["vector_add.cu"]
 X = np.zeros(8, np.float32)
@@ -80,7 +81,7 @@ def test_an_unknown_architecture(arch, what, words):
 
 
 def test_names_that_mean_an_architecture():
-    from host_to_device.inspecting.architectures import find
+    from host_to_device.hardware.targets import find
 
     for name in ("sm_90", "SM90", "compute_90", "9.0", "90", (9, 0), "H100", "h200", "gh200", None):
         assert find(name, "NVIDIA").name == "sm_90", name
@@ -343,9 +344,9 @@ def test_the_module_that_runs_nvrtc_imports_nothing_of_ours():
     import ast
     import inspect
 
-    from host_to_device.inspecting import child_cupy, child_hipify, child_numba
+    from host_to_device.inspecting.children import cupy_source, hipify, numba_ptx
 
-    for child in (child_nvrtc, child_numba, child_cupy, child_hipify):
+    for child in (nvrtc, numba_ptx, cupy_source, hipify):
         tree = ast.parse(inspect.getsource(child))
         names = {each.module or "" for each in ast.walk(tree) if isinstance(each, ast.ImportFrom)}
         names |= {

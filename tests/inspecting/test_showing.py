@@ -15,7 +15,7 @@ import host_to_device as h2d
 from host_to_device.inspecting import cache, compiling, cupy_code, names, sources, tools
 from host_to_device.inspecting.listing import Listing
 from host_to_device.standins import numba_cuda as cuda
-from tests.inspecting.corpus import SOURCES, numba_kernels
+from tests.corpora.listings import SOURCES, numba_kernels
 
 ROOT = Path(__file__).resolve().parents[2]
 F = numba_kernels.F
@@ -321,7 +321,7 @@ def test_another_compiler_architecture_or_option_is_another_result(monkeypatch):
 def test_two_processes_may_keep_at_once(tmp_path):
     script = (
         "import sys; sys.path.insert(0, sys.argv[1]); import host_to_device as h2d; "
-        "from tests.inspecting.corpus import SOURCES; print(h2d.show(SOURCES['saxpy.cu'], 'sass'))"
+        "from tests.corpora.listings import SOURCES; print(h2d.show(SOURCES['saxpy.cu'], 'sass'))"
     )
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
     both = [
@@ -350,7 +350,7 @@ def test_the_first_look_takes_little_of_the_processor(tmp_path):
     """Three seconds, counted in this process and in the compilers that it starts."""
     script = (
         "import os, sys; sys.path.insert(0, sys.argv[1]); import host_to_device as h2d, numpy as np; "
-        "from tests.inspecting.corpus import numba_kernels as k, SOURCES; "
+        "from tests.corpora.listings import numba_kernels as k, SOURCES; "
         "before = os.times(); exec(sys.argv[2]); after = os.times(); print(sum(after[:4]) - sum(before[:4]))"
     )
     for call in (
@@ -380,7 +380,9 @@ def operations(sass):
     return [each for each in found if each != "NOP"]
 
 
-@pytest.mark.skipif("not __import__('host_to_device.machine').machine.find().gpus", reason="needs a GPU")
+@pytest.mark.skipif(
+    "not __import__('host_to_device.starting.machine').starting.machine.find().gpus", reason="needs a GPU"
+)
 def test_the_sass_that_is_shown_is_what_the_gpu_runs():
     """In a process of its own, where numba.cuda and CuPy are the real ones."""
     script = """
@@ -389,7 +391,7 @@ def test_the_sass_that_is_shown_is_what_the_gpu_runs():
         import numpy as np, cupy
         from numba import cuda
         import host_to_device as h2d
-        from tests.inspecting.corpus import SOURCES
+        from tests.corpora.listings import SOURCES
 
         arch = "sm_%d%d" % cuda.get_current_device().compute_capability
 

@@ -14,11 +14,11 @@ import numba
 import numpy as np
 import pytest
 
-from host_to_device import machine
 from host_to_device.measuring import doubts, limits
 from host_to_device.measuring.doubts import ADVICE, doubts_about
 from host_to_device.measuring.timing import Timing, time
 from host_to_device.standins import numba_cuda as cuda
+from host_to_device.starting import machine
 
 MIB = 2**20
 

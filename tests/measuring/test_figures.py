@@ -8,7 +8,8 @@ import pytest
 from bs4 import BeautifulSoup
 
 from book import drawings
-from host_to_device.measuring import figures, ledger, plotting, units
+from host_to_device.measuring import figures, ledger, plotting
+from host_to_device.rendering import units
 
 SIZES = [2**10, 2**15, 2**20, 2**25]
 

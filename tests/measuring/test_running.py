@@ -12,8 +12,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from host_to_device.measuring import experiments, ledger, machines, running
-from host_to_device.measuring.running import CannotMeasure, NotebookStopped, Run
+from host_to_device.measuring import experiments, ledger, machines, notebook_runs
+from host_to_device.measuring.notebook_runs import CannotMeasure, NotebookStopped, Run
 from tests.measuring import example
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -409,9 +409,9 @@ def test_limits_that_fail_are_said_in_one_line(monkeypatch):
             [command[0], "-c", "import sys; print('x: 1', file=sys.stderr); sys.exit('no memory')"], **options
         )
 
-    monkeypatch.setattr(running.subprocess, "Popen", broken)
+    monkeypatch.setattr(notebook_runs.subprocess, "Popen", broken)
     with pytest.raises(CannotMeasure, match="could not be measured: no memory"):
-        running.limits_in_a_process(lambda line: None)
+        notebook_runs.limits_in_a_process(lambda line: None)
 
 
 # --- Real notebooks and real kills -------------------------------------------------------------------------------
@@ -422,7 +422,7 @@ def test_a_notebook_runs_as_a_measuring_run_and_stays_as_it_is(desk, tmp_path):
     folder = tmp_path / "left"
     folder.mkdir()
     cells = []
-    running.run_notebook(desk.one, folder, 60, lambda cell, of: cells.append((cell, of)))
+    notebook_runs.run_notebook(desk.one, folder, 60, lambda cell, of: cells.append((cell, of)))
     left = json.loads((folder / "copy-cost.json").read_text())
     assert left["cell_hash"] == ledger.digest(cell("copy-cost")) and left["where"] == "CPU"
     assert cells == [(1, 2), (2, 2)] and desk.one.read_bytes() == before
@@ -446,7 +446,7 @@ def test_a_notebook_runs_as_a_measuring_run_and_stays_as_it_is(desk, tmp_path):
 def test_a_notebook_that_stops_says_where_and_why(tmp_path, source, seconds, words):
     path = example.notebook(tmp_path / "a.ipynb", "a = 1", source)
     with pytest.raises(NotebookStopped) as raised:
-        running.run_notebook(path, tmp_path, seconds, lambda *_: None)
+        notebook_runs.run_notebook(path, tmp_path, seconds, lambda *_: None)
     assert words in str(raised.value) and "\n" not in str(raised.value)
 
 
@@ -455,7 +455,7 @@ def test_ctrl_c_stops_a_notebook_at_once(tmp_path):
     path = example.notebook(tmp_path / "a.ipynb", source)
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        running.run_notebook(path, tmp_path, 60, lambda *_: None)
+        notebook_runs.run_notebook(path, tmp_path, 60, lambda *_: None)
     assert time.monotonic() - began < 30
 
 
@@ -536,7 +536,7 @@ def test_a_kill_at_any_step_leaves_a_valid_ledger_and_nothing_is_lost(tmp_path):
 REAL = """
 import sys
 from pathlib import Path
-from host_to_device.measuring.running import Run
+from host_to_device.measuring.notebook_runs import Run
 from tests.measuring.test_running import LIMITS
 to, root = map(Path, sys.argv[1:])
 sys.exit(Run(to, root, measure_limits=lambda progress: LIMITS).measure())

@@ -15,13 +15,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from host_to_device import machine
 from host_to_device.counting import Copies
-from host_to_device.measuring import clocks, limits, timing, units
+from host_to_device.measuring import clocks, limits, timing
 from host_to_device.measuring.clocks import ClockError, DeviceEvents, HostClock
 from host_to_device.measuring.timing import AT_LEAST, REPEAT, Timing, time
+from host_to_device.rendering import units
 from host_to_device.standins import events
 from host_to_device.standins import numba_cuda as cuda
+from host_to_device.starting import machine
 
 
 @pytest.fixture(autouse=True)

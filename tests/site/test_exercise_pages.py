@@ -5,9 +5,9 @@ import json
 import nbformat
 import pytest
 
+from authoring import notebooks
+from authoring.solutions import read_set
 from book import exercises as pages
-from host_to_device import notebooks
-from host_to_device.exercises.reading import read_set
 from tests.site.reading import NOTEBOOKS, ROOT, read
 
 pytestmark = [pytest.mark.site, pytest.mark.usefixtures("site")]

@@ -20,7 +20,7 @@ from host_to_device.exercises import (
     run_function,
     run_kernel,
 )
-from host_to_device.exercises.comparing import number as shown
+from host_to_device.exercises.judging import number as shown
 from host_to_device.exercises.values import said
 
 TITLE = "Two machines in one"

@@ -7,9 +7,9 @@ import numpy as np
 import torch
 
 from host_to_device.counting import count
-from host_to_device.devices import device as device_of
 from host_to_device.exercises import Exercise, Wrong, inputs, judge_array, judge_counts
-from host_to_device.machine import SetUpError
+from host_to_device.starting.devices import device as device_of
+from host_to_device.starting.machine import SetUpError
 
 TITLE = "Device placement"
 

@@ -9,7 +9,6 @@ import weakref
 
 import numpy as np
 
-from host_to_device import devices
 from host_to_device.exercises import (
     Exercise,
     Wrong,
@@ -20,6 +19,7 @@ from host_to_device.exercises import (
     run_function,
 )
 from host_to_device.exercises.values import said
+from host_to_device.starting import devices
 
 TITLE = "What copying costs"
 

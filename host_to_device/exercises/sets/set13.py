@@ -26,7 +26,7 @@ from host_to_device.exercises.porting import (
     run_port,
 )
 from host_to_device.exercises.values import said
-from host_to_device.gpus import find_architecture
+from host_to_device.hardware.gpus import find_architecture
 from host_to_device.inspecting.occupancy import Needs, fit
 
 TITLE = "HIP and ROCm"

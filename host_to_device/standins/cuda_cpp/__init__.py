@@ -10,9 +10,15 @@ takes all memory leaves Python alone.
 
 from __future__ import annotations
 
-from .errors import ArgumentError, CompileError, KernelFault, KernelStopped, LaunchError
-from .modules import Function, Module, Parameter, compile
-from .nvrtc import compiles_for_gpu
+from host_to_device.standins.cuda_cpp.errors import (
+    ArgumentError,
+    CompileError,
+    KernelFault,
+    KernelStopped,
+    LaunchError,
+)
+from host_to_device.standins.cuda_cpp.modules import Function, Module, Parameter, compile
+from host_to_device.standins.cuda_cpp.nvrtc import compiles_for_gpu
 
 __all__ = [
     "ArgumentError",

@@ -24,8 +24,8 @@ import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from .errors import CompileError
-from .sources import FILE, TAIL
+from host_to_device.standins.cuda_cpp.errors import CompileError
+from host_to_device.standins.cuda_cpp.sources import FILE, TAIL
 
 INCLUDE = Path(__file__).parent / "include"  # what a learner's source may include
 RUN_TIME = Path(__file__).parent / "runtime"  # what runs it

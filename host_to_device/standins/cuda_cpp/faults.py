@@ -5,11 +5,11 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from . import lines, sources
-from .errors import KernelFault, KernelStopped
+from host_to_device.standins.cuda_cpp import lines, sources
+from host_to_device.standins.cuda_cpp.errors import KernelFault, KernelStopped
 
 if TYPE_CHECKING:
-    from .modules import Function
+    from host_to_device.standins.cuda_cpp.modules import Function
 
 FAULT = struct.Struct("<6Q3Q3Q160s")
 KINDS = {

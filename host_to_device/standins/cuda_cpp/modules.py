@@ -13,9 +13,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..device_limits import MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS
-from . import arena, compiler, faults, lines, races, sources, worker
-from .errors import ArgumentError, CompileError, KernelFault, KernelStopped, LaunchError
+from host_to_device.hardware.launch_limits import MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS
+from host_to_device.standins.cuda_cpp import arena, compiler, faults, lines, races, sources, worker
+from host_to_device.standins.cuda_cpp.errors import (
+    ArgumentError,
+    CompileError,
+    KernelFault,
+    KernelStopped,
+    LaunchError,
+)
 
 WARP_SIZES = (32, 64)
 

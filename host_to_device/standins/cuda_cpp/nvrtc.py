@@ -12,8 +12,8 @@ import importlib.util
 from collections.abc import Iterable
 from pathlib import Path
 
-from .errors import CompileError
-from .sources import FILE
+from host_to_device.standins.cuda_cpp.errors import CompileError
+from host_to_device.standins.cuda_cpp.sources import FILE
 
 
 class NotInstalled(CompileError):

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from . import lines, sources
+from host_to_device.standins.cuda_cpp import lines, sources
 
 if TYPE_CHECKING:
-    from .modules import Function
+    from host_to_device.standins.cuda_cpp.modules import Function
 
 KINDS = ("read", "write", "atomic")
 IN_CODE = 1 << 31

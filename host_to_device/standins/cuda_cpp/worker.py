@@ -19,8 +19,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from .arena import arena
-from .errors import CompileError
+from host_to_device.standins.cuda_cpp.arena import arena
+from host_to_device.standins.cuda_cpp.errors import CompileError
 
 RUNNER = Path(__file__).with_name("runner.py")
 GRACE = 2.0  # seconds beyond its time limit in which a kernel may stop by itself

@@ -11,14 +11,13 @@ from typing import Any, NoReturn
 import numpy as np
 
 from host_to_device.standins import events
-
-from . import indexing, methods
-from .base import Base, adopt, cast, check_dtype, view_of
-from .cuda.device import Device
-from .cuda.memory import MemoryPointer, UnownedMemory, memory_of, new_array
-from .cuda.stream import get_current_stream
-from .names import NotInStandIn, missing
-from .operators import Operators
+from host_to_device.standins.cupy import indexing, methods
+from host_to_device.standins.cupy.base import Base, adopt, cast, check_dtype, view_of
+from host_to_device.standins.cupy.cuda.device import Device
+from host_to_device.standins.cupy.cuda.memory import MemoryPointer, UnownedMemory, memory_of, new_array
+from host_to_device.standins.cupy.cuda.stream import get_current_stream
+from host_to_device.standins.cupy.names import NotInStandIn, missing
+from host_to_device.standins.cupy.operators import Operators
 
 IMPLICIT = "Implicit conversion to a NumPy array is not allowed. Please use `.get()` to construct a NumPy array explicitly."
 NO_BUFFER = (
@@ -174,7 +173,7 @@ class ndarray(Operators, methods.Calculation, Base):
     @property
     def flat(self) -> Iterator:
         """All elements in C order, as arrays without axes."""
-        from .exchange import flatiter
+        from host_to_device.standins.cupy.exchange import flatiter
 
         return flatiter(self)
 
@@ -294,7 +293,7 @@ class ndarray(Operators, methods.Calculation, Base):
         return pickle.dumps(self, -1)
 
     def __reduce__(self) -> Any:
-        from .creation import array
+        from host_to_device.standins.cupy.creation import array
 
         return array, (self.get(),)
 
@@ -461,7 +460,7 @@ class ndarray(Operators, methods.Calculation, Base):
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        from .exchange import interface
+        from host_to_device.standins.cupy.exchange import interface
 
         return interface(self, get_current_stream().ptr)
 
@@ -472,7 +471,7 @@ class ndarray(Operators, methods.Calculation, Base):
     def __dlpack__(
         self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
     ) -> Any:
-        from .exchange import capsule
+        from host_to_device.standins.cupy.exchange import capsule
 
         return capsule(self, dl_device, copy)
 
@@ -480,7 +479,7 @@ class ndarray(Operators, methods.Calculation, Base):
         return 2, 0  # DLPack's kDLCUDA, device 0
 
     def __array_ufunc__(self, function: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        from .exchange import numpy_ufunc
+        from host_to_device.standins.cupy.exchange import numpy_ufunc
 
         return numpy_ufunc(function, method, inputs, kwargs)
 

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins import events
-
-from .cuda.memory import memory_of, new_array
+from host_to_device.standins.cupy.cuda.memory import memory_of, new_array
 
 # Types of numbers that CuPy's functions take beside arrays.
 DTYPE_CHARACTERS = "?bhilqBHILQefdFD"
@@ -136,7 +135,7 @@ def unwrap(value: Any, taken: dict[int, Any]) -> Any:
     ):
         return type(value)(unwrap(item, taken) for item in value)
     if not isinstance(value, np.generic) and hasattr(value, "__cuda_array_interface__"):
-        from .exchange import from_interface
+        from host_to_device.standins.cupy.exchange import from_interface
 
         return unwrap(from_interface(value), taken)
     return value

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins import events
-
-from .base import Base, on_device
-from .methods import quiet, reduced
-from .ufuncs import ALL, operand
+from host_to_device.standins.cupy.base import Base, on_device
+from host_to_device.standins.cupy.methods import quiet, reduced
+from host_to_device.standins.cupy.ufuncs import ALL, operand
 
 # Methods as functions
 

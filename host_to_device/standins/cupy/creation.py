@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins import events
-
-from .arrays import ndarray, new_like
-from .base import Base, adopt, check_dtype, made_on_device, on_device, unsupported
-from .cuda.memory import new_array
+from host_to_device.standins.cupy.arrays import ndarray, new_like
+from host_to_device.standins.cupy.base import Base, adopt, check_dtype, made_on_device, on_device, unsupported
+from host_to_device.standins.cupy.cuda.memory import new_array
 
 AVOID = "Unable to avoid copy while creating an array as requested."
 
@@ -51,7 +50,7 @@ def array(
         raise NotImplementedError
     order = (order or "K").upper()
     if not isinstance(obj, Base) and hasattr(obj, "__cuda_array_interface__"):
-        from .exchange import from_interface
+        from host_to_device.standins.cupy.exchange import from_interface
 
         obj = from_interface(obj)
     if isinstance(obj, Base):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from host_to_device.standins.cupy import parameters, running
+from host_to_device.standins.cupy import launching, parameters
 from host_to_device.standins.cupy.generated import prelude, type_name
 from host_to_device.standins.cupy.parameters import Parameter, Types
 
@@ -46,12 +46,12 @@ class Source:
         if kind.ndim is None:
             self.parameters.append(f"{const}{c_type} {name}")
             return
-        self.parameters.append(f"{const}{c_type}* {running.DATA}{name}")
+        self.parameters.append(f"{const}{c_type}* {launching.DATA}{name}")
         variable = name if parameter.raw else f"_raw_{name}"
         contiguous = "true" if kind.contiguous else "false"
         self.arrays.append(
             f"const CArray<{const}{c_type}, {kind.ndim}, {contiguous}> {variable}"
-            f"({running.DATA}{name}, _layout + {self.layout});"
+            f"({launching.DATA}{name}, _layout + {self.layout});"
         )
         self.layout += 1 + 2 * kind.ndim
         if not parameter.raw:
@@ -185,20 +185,20 @@ class ElementwiseKernel(CodeCache):
         for each in args:
             if hasattr(each, "__cupy_override_elementwise_kernel__"):
                 return each.__cupy_override_elementwise_kernel__(self, *args, **kwargs)
-        arguments = [running.argument(each) for each in args]
+        arguments = [launching.argument(each) for each in args]
         shape = loop_shape(arguments, self.params, size)
         inputs, outputs = arguments[: self.nin], arguments[self.nin :]
         types = parameters.resolve(
             self.in_params,
             self.out_params,
-            [each.dtype if running.is_array(each) else None for each in inputs],
+            [each.dtype if launching.is_array(each) else None for each in inputs],
             [output_dtype(each) for each in outputs],
         )
         outputs = output_arrays(outputs, types, shape, self.out_params, size != -1)
         result = tuple(outputs) if self.return_tuple or self.nout != 1 else outputs[0]
         if 0 not in shape:
             values = [
-                each if running.is_array(each) else parameters.stored(each, dtype)
+                each if launching.is_array(each) else parameters.stored(each, dtype)
                 for each, dtype in zip(inputs, types.inputs, strict=True)
             ]
             self._run([*values, *outputs], types, shape, block_size)
@@ -208,7 +208,7 @@ class ElementwiseKernel(CodeCache):
         """Launch the kernel over all elements of `shape`."""
         views = [
             None
-            if not running.is_array(each)
+            if not launching.is_array(each)
             else each._array
             if parameter.raw
             else np.broadcast_to(each._array, shape)
@@ -230,8 +230,8 @@ class ElementwiseKernel(CodeCache):
             else:
                 passed.append(view)
                 layout += [view.size, *view.shape, *view.strides]
-        passed.append(running.layout(tuple(layout)))
-        running.launch_generated(function, size, block_size, passed, self._lines[function])
+        passed.append(launching.layout(tuple(layout)))
+        launching.launch_generated(function, size, block_size, passed, self._lines[function])
 
     def _function_for(self, kinds: tuple[Kind, ...], types: Types, ndim: int) -> Any:
         """Return the compiled kernel for arguments of these kinds."""
@@ -239,7 +239,7 @@ class ElementwiseKernel(CodeCache):
         if key not in self._functions:
             source = self._source(kinds, types, ndim)
             dtypes = [kind.dtype for kind in kinds]
-            self._functions[key] = running.generated(
+            self._functions[key] = launching.generated(
                 prelude(dtypes, source), source, self.name, tuple(self.kwargs.get("options", ()))
             )
             above = source.count("\n", 0, source.index(f"    {self.operation};\n  }}")) + 1
@@ -275,7 +275,7 @@ class ElementwiseKernel(CodeCache):
 def loop_shape(arguments: list[Any], params: tuple[Parameter, ...], size: int) -> tuple[int, ...]:
     """Return the shape of the loop: what the arrays are broadcast to, or `size` elements."""
     arrays = [
-        each if running.is_array(each) and not parameter.raw else None
+        each if launching.is_array(each) and not parameter.raw else None
         for each, parameter in zip(arguments, params, strict=False)
     ]
     if size != -1:
@@ -288,7 +288,7 @@ def loop_shape(arguments: list[Any], params: tuple[Parameter, ...], size: int) -
 
 
 def output_dtype(output: Any) -> np.dtype:
-    if not running.is_array(output):
+    if not launching.is_array(output):
         raise TypeError("Output arguments type must be cupy.ndarray")
     return output.dtype
 
@@ -304,9 +304,9 @@ def output_arrays(
     if not outputs:
         if any(parameter.raw for parameter in params) and not is_size_given:
             raise ValueError("Output array size is Undecided")
-        return [running.empty(shape, dtype) for dtype in types.outputs]
+        return [launching.empty(shape, dtype) for dtype in types.outputs]
     for output, parameter in zip(outputs, params, strict=True):
-        if not running.is_array(output):
+        if not launching.is_array(output):
             raise TypeError("Output arguments type must be cupy.ndarray")
         if not parameter.raw and output.shape != shape:
             raise ValueError("Out shape is mismatched")

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins import events
+from host_to_device.standins.cupy.base import NUMBERS, Base, adopt, view_of
+from host_to_device.standins.cupy.cuda.memory import UnownedMemory
 from host_to_device.standins.numba_cuda.layouts import extent
 from host_to_device.standins.numba_cuda.memory import MARK
-
-from .base import NUMBERS, Base, adopt, view_of
-from .cuda.memory import UnownedMemory
 
 # DLPack's DLDeviceType: https://dmlc.github.io/dlpack/latest/c_api.html
 CPU, CUDA = 1, 2

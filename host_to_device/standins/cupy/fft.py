@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .base import made_on_device, on_device
-from .names import public, raise_missing
+from host_to_device.standins.cupy.base import made_on_device, on_device
+from host_to_device.standins.cupy.names import public, raise_missing
 
 
 def _precise(result: np.ndarray, a: np.ndarray) -> np.ndarray:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .base import Base
-from .creation import array, asnumpy
+from host_to_device.standins.cupy.base import Base
+from host_to_device.standins.cupy.creation import array, asnumpy
 
 
 def load(file: Any, mmap_mode: Any = None, allow_pickle: bool | None = None) -> Any:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from host_to_device.standins.cupy import operations, running
+from host_to_device.standins.cupy import launching, operations
 from host_to_device.standins.cupy.elementwise import ElementwiseKernel
 from host_to_device.standins.cupy.generated import type_name
 from host_to_device.standins.cupy.parameters import broadcast_shape
@@ -108,10 +108,11 @@ class Fusion:
         """
         if any(isinstance(each, _VariableProxy) for each in args):
             return self.func(*args)
-        if not any(running.is_array(each) for each in args):
+        if not any(launching.is_array(each) for each in args):
             return self.func(*args)
         if not all(
-            each is None or running.is_array(each) or isinstance(each, NUMBERS | np.ndarray) for each in args
+            each is None or launching.is_array(each) or isinstance(each, NUMBERS | np.ndarray)
+            for each in args
         ):
             kinds = ", ".join(repr(type(each)) for each in args)
             raise TypeError(f"Invalid argument type for '{self.name}': ({kinds})")
@@ -119,7 +120,7 @@ class Fusion:
             if isinstance(each, np.ndarray):
                 raise TypeError(f"Unsupported type {type(each)}")
         key = tuple(
-            (each.dtype, each.ndim) if running.is_array(each) else getattr(each, "dtype", type(each))
+            (each.dtype, each.ndim) if launching.is_array(each) else getattr(each, "dtype", type(each))
             for each in args
         )
         if key not in self._memo:
@@ -148,7 +149,9 @@ class Fusion:
                 f"error: expected an identifier, and the kernel's name is {self.name}. Define the function with def, or "
                 "give it a name: cupy.fuse(kernel_name=…)"
             )
-            raise running.CompileException(message, f'extern "C" __global__ void {self.name}', self.name, ())
+            raise launching.CompileException(
+                message, f'extern "C" __global__ void {self.name}', self.name, ()
+            )
 
 
 @dataclass

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins import events
-
-from .base import Base, adopt, cast, shapes_differ, unsupported, upload, view_of
+from host_to_device.standins.cupy.base import Base, adopt, cast, shapes_differ, unsupported, upload, view_of
 
 VALID = (
     "only integers, slices (`:`), ellipsis (`...`),numpy.newaxis (`None`) and integer or boolean arrays are valid "
@@ -71,7 +70,7 @@ def index_of(item: Any) -> Any:
         array = item._array
     elif isinstance(item, bool | np.bool_ | list | tuple | np.ndarray):
         try:
-            from .creation import array as to_device
+            from host_to_device.standins.cupy.creation import array as to_device
 
             array = to_device(item)._array
         except ValueError:
@@ -160,7 +159,7 @@ def given(a: Any, value: Any) -> np.ndarray:
     """Return a value to assign through an array of indices; NumPy arrays and lists are copied to the device."""
     if isinstance(value, Base):
         return value._array
-    from .creation import array
+    from host_to_device.standins.cupy.creation import array
 
     return array(value, dtype=a._array.dtype)._array
 
@@ -223,7 +222,7 @@ def fill(target: np.ndarray, value: Any) -> None:
             raise ValueError("non-scalar numpy.ndarray cannot be used for fill")
         value = value.item()
     if hasattr(value, "__cuda_array_interface__"):
-        from .exchange import from_interface
+        from host_to_device.standins.cupy.exchange import from_interface
 
         store(target, from_interface(value)._array)
         return

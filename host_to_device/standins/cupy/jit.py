@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins import numba_cuda
-from host_to_device.standins.cupy import running
+from host_to_device.standins.cupy import launching
 from host_to_device.standins.cupy.names import NotInStandIn, missing
 from host_to_device.standins.numba_cuda import names
 from host_to_device.standins.numba_cuda.devices import CudaAPIError
@@ -116,7 +116,7 @@ class JitRawKernel:
         """
         passed = []
         for each in args:
-            if running.is_array(each):
+            if launching.is_array(each):
                 passed.append(DeviceNDArray(each._array))
             elif np.isscalar(each) and not isinstance(each, str | bytes):
                 passed.append(each)
@@ -129,7 +129,7 @@ class JitRawKernel:
             launch = self._kernel[(*sizes, 0, shared_mem)]
         except CudaAPIError as problem:
             reason = str(problem).partition(": ")[2] or str(problem)
-            raise running.driver_error("CUDA_ERROR_INVALID_VALUE", f"invalid argument: {reason}") from None
+            raise launching.driver_error("CUDA_ERROR_INVALID_VALUE", f"invalid argument: {reason}") from None
         launch(*passed)
 
     def __getitem__(self, grid_and_block: tuple) -> Callable[..., None]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from host_to_device.standins.cupy.elementwise import ElementwiseKernel
+from host_to_device.standins.cupy.launching import CompileException
 from host_to_device.standins.cupy.raw import RawKernel, RawModule
 from host_to_device.standins.cupy.reduction import ReductionKernel
-from host_to_device.standins.cupy.running import CompileException
 
 __all__ = ["CompileException", "ElementwiseKernel", "RawKernel", "RawModule", "ReductionKernel"]

@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from host_to_device.standins import events
-
-from .base import Base, adopt, on_device, unsupported, upload, view_of, wrap
-from .indexing import scanned
+from host_to_device.standins.cupy.base import Base, adopt, on_device, unsupported, upload, view_of, wrap
+from host_to_device.standins.cupy.indexing import scanned
 
 
 def reshape(a: Any, newshape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
@@ -122,7 +121,7 @@ class broadcast:
     """
 
     def __init__(self, *arrays: Any) -> None:
-        from .ufuncs import operand
+        from host_to_device.standins.cupy.ufuncs import operand
 
         operands = [operand(each) for each in arrays]
         self.shape = np.broadcast_shapes(*(np.shape(each) for each in operands))
@@ -433,7 +432,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = None) ->
     TypeError
         If the conversion is not allowed, or one is a NumPy array.
     """
-    from .ufuncs import operand
+    from host_to_device.standins.cupy.ufuncs import operand
 
     source = operand(src)
     if not np.can_cast(getattr(source, "dtype", np.min_scalar_type(source)), dst.dtype, casting) and not (

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins import events
-
-from . import indexing
-from .base import Base, adopt, unsupported, upload, view_of
-from .ufuncs import ALL
+from host_to_device.standins.cupy import indexing
+from host_to_device.standins.cupy.base import Base, adopt, unsupported, upload, view_of
+from host_to_device.standins.cupy.ufuncs import ALL
 
 
 def reduced(result: Any, out: Any = None) -> Any:
@@ -300,7 +299,7 @@ class Calculation:
                     f"Argument 'b' has incorrect type (expected cupy._core.core._ndarray_base, "
                     f"got {type(b).__module__}.{type(b).__name__})"
                 )
-        from .products import dot
+        from host_to_device.standins.cupy.products import dot
 
         return dot(self, b, out)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .base import NUMBERS, Base
-from .ufuncs import ALL, ufunc
+from host_to_device.standins.cupy.base import NUMBERS, Base
+from host_to_device.standins.cupy.ufuncs import ALL, ufunc
 
 
 def leaves_it_to(array: Any, other: Any) -> bool:
@@ -125,6 +125,6 @@ class Operators:
 
 def matmul(*args: Any, **kwargs: Any) -> Any:
     """Return the matrix product; see `cupy.matmul`."""
-    from .products import matmul as function
+    from host_to_device.standins.cupy.products import matmul as function
 
     return function(*args, **kwargs)

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins import events
-
-from .base import Base, adopt, made_on_device, on_device, unsupported, upload
-from .methods import quiet
+from host_to_device.standins.cupy.base import Base, adopt, made_on_device, on_device, unsupported, upload
+from host_to_device.standins.cupy.methods import quiet
 
 
 def matmul(
@@ -96,7 +95,7 @@ def inner(a: Any, b: Any) -> Any:
 
 def outer(a: Any, b: Any, out: Any = None) -> Any:
     """Return the product of every pair of elements."""
-    from .ufuncs import ALL
+    from host_to_device.standins.cupy.ufuncs import ALL
 
     return ALL["multiply"](a.ravel()[:, None], b.ravel()[None, :], out=out)
 

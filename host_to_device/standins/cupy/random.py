@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins import events
-
-from .base import Base, adopt, check_dtype, made_on_device, upload
-from .names import public, raise_missing
+from host_to_device.standins.cupy.base import Base, adopt, check_dtype, made_on_device, upload
+from host_to_device.standins.cupy.names import public, raise_missing
 
 _FLOATS, _INTEGERS, _LONGS = "size=None, dtype=float", "size=None, dtype=int", "size=None, dtype='l'"
 

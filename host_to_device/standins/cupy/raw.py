@@ -14,10 +14,10 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from host_to_device.standins.cupy import parameters, running
+from host_to_device.hardware.launch_limits import MAX_SHARED, MAX_THREADS
+from host_to_device.standins.cupy import launching, parameters
 from host_to_device.standins.cupy.cuda.memory import MemoryPointer
 from host_to_device.standins.cupy.generated import with_complex
-from host_to_device.standins.device_limits import MAX_SHARED, MAX_THREADS
 
 NOT_FOUND = ("CUDA_ERROR_NOT_FOUND", "named symbol not found")
 
@@ -140,12 +140,12 @@ class RawKernel:
             raise OverflowError("can't convert negative value to size_t")
         static = function.shared_size_bytes
         if shared_mem > self._max_dynamic or static + shared_mem > max(self._max_dynamic, MAX_SHARED):
-            raise running.driver_error(
+            raise launching.driver_error(
                 "CUDA_ERROR_INVALID_VALUE",
                 f"invalid argument: {self.name} wants {static + shared_mem:,} bytes of shared memory a block, "
                 f"{max(self._max_dynamic, MAX_SHARED):,} are there",
             )
-        running.launch(function, *sizes, passed, shared_mem, seed=seed, seconds=seconds)
+        launching.launch(function, *sizes, passed, shared_mem, seed=seed, seconds=seconds)
 
     def _passed(self, function: Any, arguments: list[Any]) -> list[Any]:
         """Return what the kernel gets: arrays for pointers, exactly the parameters' bytes for values."""
@@ -183,7 +183,7 @@ class RawKernel:
                     f"{self.name}: argument {place} is an array, the parameter is a value ({spelled(parameter)}): "
                     "pass a number"
                 )
-            if parameter.pointer and running.is_array(argument):
+            if parameter.pointer and launching.is_array(argument):
                 return argument._array
             data = address.to_bytes(8, "little")
         size = 8 if parameter.pointer else parameter.size
@@ -232,8 +232,8 @@ class RawKernel:
 
     @max_dynamic_shared_size_bytes.setter
     def max_dynamic_shared_size_bytes(self, value: int) -> None:
-        if not 0 <= value <= running.most_shared_memory() - self.kernel.shared_size_bytes:
-            raise running.driver_error("CUDA_ERROR_INVALID_VALUE", "invalid argument")
+        if not 0 <= value <= launching.most_shared_memory() - self.kernel.shared_size_bytes:
+            raise launching.driver_error("CUDA_ERROR_INVALID_VALUE", "invalid argument")
         self._max_dynamic = int(value)
 
     @property
@@ -244,7 +244,7 @@ class RawKernel:
     @preferred_shared_memory_carveout.setter
     def preferred_shared_memory_carveout(self, value: int) -> None:
         if not -1 <= value <= 100:
-            raise running.driver_error("CUDA_ERROR_INVALID_VALUE", "invalid argument")
+            raise launching.driver_error("CUDA_ERROR_INVALID_VALUE", "invalid argument")
         self._carveout = int(value)
 
     def __getattr__(self, name: str) -> Any:
@@ -376,7 +376,7 @@ class RawModule:
         CUDADriverError
             If there is no such variable.
         """
-        return running.memory_pointer(self.module.get_global(name), self.module)
+        return launching.memory_pointer(self.module.get_global(name), self.module)
 
 
 class Module:
@@ -391,9 +391,9 @@ class Module:
         try:
             function = self.compiled.function(name)
         except LookupError:
-            raise running.driver_error(*NOT_FOUND) from None
+            raise launching.driver_error(*NOT_FOUND) from None
         if name not in self.mapping and not function.c_linkage:
-            raise running.driver_error(
+            raise launching.driver_error(
                 NOT_FOUND[0],
                 f'{NOT_FOUND[1]}: {name} is not declared extern "C", so CUDA knows it by another name',
             )
@@ -404,7 +404,7 @@ class Module:
         try:
             return self.compiled.get_global(name)
         except LookupError:
-            raise running.driver_error(*NOT_FOUND) from None
+            raise launching.driver_error(*NOT_FOUND) from None
 
 
 @lru_cache(maxsize=256)
@@ -414,13 +414,13 @@ def raw_module(
     """Return the module of a source: the same one, with the same constants, for the same source, as in CuPy."""
     if code is None:
         if not os.path.exists(path):
-            raise running.driver_error("CUDA_ERROR_FILE_NOT_FOUND", "file not found")
+            raise launching.driver_error("CUDA_ERROR_FILE_NOT_FOUND", "file not found")
         raise NotImplementedError(
             f"RawModule(path={path!r}): the stand-in runs CUDA C++ source; a cubin or PTX file needs a GPU"
         )
     if backend not in ("nvrtc", "nvcc"):
         raise ValueError(f"Invalid backend {backend}")
-    return Module(running.compiled(code, options, names or (), backend, with_complex(code)), names)
+    return Module(launching.compiled(code, options, names or (), backend, with_complex(code)), names)
 
 
 def spelled(parameter: Any) -> str:
@@ -445,7 +445,7 @@ def device_address(argument: Any) -> int | None:
     """Return the address that an array, a piece of device memory or None is passed as; None for other values."""
     if argument is None:
         return 0
-    if running.is_array(argument):
+    if launching.is_array(argument):
         return argument._array.__array_interface__["data"][0]
     if isinstance(argument, MemoryPointer):
         return int(argument.ptr)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from host_to_device.standins.cupy import parameters, running
+from host_to_device.standins.cupy import launching, parameters
 from host_to_device.standins.cupy.elementwise import (
     CodeCache,
     Kind,
@@ -127,13 +127,13 @@ class ReductionKernel(CodeCache):
             if given:
                 raise ValueError("cannot specify 'out' as both a positional and keyword argument")
             given = [out]
-        inputs = [running.argument(each) for each in args[: self.nin]]
-        outputs = [running.argument(each) for each in given]
+        inputs = [launching.argument(each) for each in args[: self.nin]]
+        outputs = [launching.argument(each) for each in given]
         shape = loop_shape(inputs, self.in_params, -1)
         types = parameters.resolve(
             self.in_params,
             self.out_params,
-            [each.dtype if running.is_array(each) else None for each in inputs],
+            [each.dtype if launching.is_array(each) else None for each in inputs],
             [output_dtype(each) for each in outputs],
         )
         over, kept = split_axes(axis, len(shape))
@@ -151,7 +151,7 @@ class ReductionKernel(CodeCache):
         if order != tuple(range(len(shape))) and any(each.raw for each in self.in_params):
             raise NotImplementedError("Illegal conditions")
         values = [
-            each if running.is_array(each) else parameters.stored(each, dtype)
+            each if launching.is_array(each) else parameters.stored(each, dtype)
             for each, dtype in zip(inputs, types.inputs, strict=True)
         ]
         self._run(values, outputs, types, shape, order)
@@ -168,7 +168,7 @@ class ReductionKernel(CodeCache):
         """Launch the reduction of arrays broadcast to `shape`, its axes in this order: the reduced ones first."""
         in_views = [
             None
-            if not running.is_array(each)
+            if not launching.is_array(each)
             else each._array
             if parameter.raw
             else np.broadcast_to(each._array, shape).transpose(order)
@@ -194,9 +194,9 @@ class ReductionKernel(CodeCache):
             else:
                 passed.append(view)
                 layout += [view.size, *view.shape, *view.strides]
-        passed.append(running.layout(tuple(layout)))
+        passed.append(launching.layout(tuple(layout)))
         size = math.prod(out_shape)
-        running.launch_generated(function, size, 128, passed, range(0))
+        launching.launch_generated(function, size, 128, passed, range(0))
 
     def _function_for(self, kinds: tuple[Kind, ...], types: Types, in_ndim: int, out_ndim: int) -> Any:
         """Return the compiled kernel for arguments of these kinds."""
@@ -204,7 +204,7 @@ class ReductionKernel(CodeCache):
         if key not in self._functions:
             source = self._source(kinds, types, in_ndim, out_ndim)
             dtypes = [kind.dtype for kind in kinds]
-            self._functions[key] = running.generated(
+            self._functions[key] = launching.generated(
                 prelude(dtypes, source), source, self.name, tuple(self.options)
             )
             arrays = tuple(kind.dtype for kind in kinds if kind.ndim is not None)

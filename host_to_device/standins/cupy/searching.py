@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins import events
-
-from .base import Base, adopt, made_on_device, on_device, upload
-from .indexing import index_of, scanned
-from .methods import reduced, searched
-from .ufuncs import operand
+from host_to_device.standins.cupy.base import Base, adopt, made_on_device, on_device, upload
+from host_to_device.standins.cupy.indexing import index_of, scanned
+from host_to_device.standins.cupy.methods import reduced, searched
+from host_to_device.standins.cupy.ufuncs import operand
 
 # Sorting
 

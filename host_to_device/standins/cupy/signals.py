@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .base import made_on_device, on_device
+from host_to_device.standins.cupy.base import made_on_device, on_device
 
 
 @on_device

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from host_to_device.standins.cupy import operations, running
+from host_to_device.standins.cupy import launching, operations
 from host_to_device.standins.cupy.elementwise import ElementwiseKernel
 from host_to_device.standins.cupy.generated import type_name
 
@@ -183,7 +183,7 @@ class Trace:
         if argument is None:
             return None
         place = len(self.parameters)
-        if running.is_array(argument):
+        if launching.is_array(argument):
             made = self.new(argument.dtype, argument.ndim, frozenset([place]))
         else:
             weak = type(argument) if type(argument) in (int, float, complex) else None

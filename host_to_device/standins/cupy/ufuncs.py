@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins import events
-
-from .base import NUMBERS, Base, adopt, shapes_differ, unsupported, wrap
-from .cuda.memory import new_array
+from host_to_device.standins.cupy.base import NUMBERS, Base, adopt, shapes_differ, unsupported, wrap
+from host_to_device.standins.cupy.cuda.memory import new_array
 
 _WEAK = {int: int, float: float, complex: complex}  # Python's numbers take the dtype of the array beside them
 
@@ -220,7 +219,7 @@ class ufunc:
 
     def outer(self, A: Any, B: Any, **kwargs: Any) -> Any:
         """Apply the function to every pair of an element of `A` and one of `B`."""
-        from .creation import array
+        from host_to_device.standins.cupy.creation import array
 
         A, B = array(A, copy=None), array(B, copy=None)
         shapes = A.shape + (1,) * B.ndim, (1,) * A.ndim + B.shape
@@ -236,7 +235,7 @@ class ufunc:
         """
         if self.name.removeprefix("cupy_") not in _AT:
             raise NotImplementedError(f"`{self.name}.at` is not supported yet")
-        from .indexing import scatter
+        from host_to_device.standins.cupy.indexing import scatter
 
         scatter(a, indices, b, self._numpy)
 
@@ -290,7 +289,7 @@ def operand(value: Any) -> Any:
     if type(value) in NUMBERS or isinstance(value, np.generic):
         return value
     if not isinstance(value, np.ndarray) and hasattr(value, "__cuda_array_interface__"):
-        from .exchange import from_interface
+        from host_to_device.standins.cupy.exchange import from_interface
 
         return from_interface(value)._array
     raise unsupported(value)

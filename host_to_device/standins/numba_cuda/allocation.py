@@ -8,9 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from .layouts import check_writable, layout, layout_like, new_array
-from .memory import DeviceNDArray, ManagedNDArray, MappedNDArray, new_device_memory
-from .streams import Stream, check_stream
+from host_to_device.standins.numba_cuda.layouts import check_writable, layout, layout_like, new_array
+from host_to_device.standins.numba_cuda.memory import (
+    DeviceNDArray,
+    ManagedNDArray,
+    MappedNDArray,
+    new_device_memory,
+)
+from host_to_device.standins.numba_cuda.streams import Stream, check_stream
 
 
 def device_array(

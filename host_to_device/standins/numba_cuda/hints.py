@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .memory import auto_device
-from .streams import Stream
+from host_to_device.standins.numba_cuda.memory import auto_device
+from host_to_device.standins.numba_cuda.streams import Stream
 
 
 class ArgHint:

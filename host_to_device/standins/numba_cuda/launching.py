@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from host_to_device.hardware.launch_limits import MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS
 from host_to_device.standins import events
-from host_to_device.standins.device_limits import MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS
 from host_to_device.standins.numba_cuda import hints, layouts, memory, random, rewriting
 from host_to_device.standins.numba_cuda.devices import CudaAPIError
 from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStopped

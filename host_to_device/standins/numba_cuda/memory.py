@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins import events
-
-from .devices import CudaAPIError
-from .layouts import (
+from host_to_device.standins.numba_cuda.devices import CudaAPIError
+from host_to_device.standins.numba_cuda.layouts import (
     check_compatible,
     check_contiguous,
     check_order,
@@ -34,7 +33,7 @@ from .layouts import (
     refuse_objects,
     store,
 )
-from .streams import Stream, check_stream, default_stream, external_stream
+from host_to_device.standins.numba_cuda.streams import Stream, check_stream, default_stream, external_stream
 
 # In an array interface: this memory is the stand-in's, so its address is good on the host.
 MARK = "host_to_device"

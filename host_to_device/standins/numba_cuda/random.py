@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from .allocation import device_array
-from .memory import DeviceNDArray
-from .streams import Stream
+from host_to_device.standins.numba_cuda.allocation import device_array
+from host_to_device.standins.numba_cuda.memory import DeviceNDArray
+from host_to_device.standins.numba_cuda.streams import Stream
 
 xoroshiro128p_dtype = np.dtype([("s0", np.uint64), ("s1", np.uint64)], align=True)
 

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from host_to_device.standins import events
-
-from .devices import CONTEXT, CudaAPIError
+from host_to_device.standins.numba_cuda.devices import CONTEXT, CudaAPIError
 
 if TYPE_CHECKING:
     import asyncio

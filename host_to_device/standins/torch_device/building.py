@@ -14,9 +14,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from host_to_device.machine import SetUpError
 from host_to_device.standins.cuda_cpp import compiler
 from host_to_device.standins.cuda_cpp.errors import CompileError
+from host_to_device.starting.machine import SetUpError
 
 SOURCE = Path(__file__).parent / "source"
 # -O1 compiles in half the time of -O2, and the kernels that do the work are PyTorch's own.

@@ -2,7 +2,7 @@
 
 import re
 
-from host_to_device.bench import cuda_cpp
+from benchmarks import cuda_cpp
 
 
 def test_the_benchmark_prints_its_tables(monkeypatch):

@@ -7,11 +7,18 @@ import importlib
 from collections.abc import Iterator
 from typing import Any
 
-from host_to_device.standins.cupy.names import public, raise_missing
-
-from . import device, driver, memory, nvtx, pinned_memory, profiler, runtime, stream
-from .device import Device, get_device_id
-from .memory import (
+from host_to_device.standins.cupy.cuda import (
+    device,
+    driver,
+    memory,
+    nvtx,
+    pinned_memory,
+    profiler,
+    runtime,
+    stream,
+)
+from host_to_device.standins.cupy.cuda.device import Device, get_device_id
+from host_to_device.standins.cupy.cuda.memory import (
     BaseMemory,
     ManagedMemory,
     Memory,
@@ -24,14 +31,21 @@ from .memory import (
     set_allocator,
     using_allocator,
 )
-from .pinned_memory import (
+from host_to_device.standins.cupy.cuda.pinned_memory import (
     PinnedMemory,
     PinnedMemoryPointer,
     PinnedMemoryPool,
     alloc_pinned_memory,
     set_pinned_memory_allocator,
 )
-from .stream import Event, ExternalStream, Stream, get_current_stream, get_elapsed_time
+from host_to_device.standins.cupy.cuda.stream import (
+    Event,
+    ExternalStream,
+    Stream,
+    get_current_stream,
+    get_elapsed_time,
+)
+from host_to_device.standins.cupy.names import public, raise_missing
 
 __all__ = [
     "BaseMemory",

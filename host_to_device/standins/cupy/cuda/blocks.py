@@ -9,10 +9,9 @@ import numpy as np
 
 from host_to_device.standins import events
 from host_to_device.standins.cuda_cpp import arena
+from host_to_device.standins.cupy.cuda.device import Device
+from host_to_device.standins.cupy.cuda.stream import Stream
 from host_to_device.standins.numba_cuda.devices import memory_of_this_machine
-
-from .device import Device
-from .stream import Stream
 
 
 class OutOfMemoryError(MemoryError):

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from host_to_device.standins.cupy.running import CompileException
+from host_to_device.standins.cupy.launching import CompileException
 
 __all__ = ["CompileException"]

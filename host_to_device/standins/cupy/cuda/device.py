@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from host_to_device.standins import events
+from host_to_device.standins.cupy.cuda import runtime
 from host_to_device.standins.cupy.names import NotInStandIn, missing
-
-from . import runtime
 
 
 class Device:

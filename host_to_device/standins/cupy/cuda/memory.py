@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from .blocks import (
+from host_to_device.standins.cupy.cuda.blocks import (
     BaseMemory,
     ManagedMemory,
     Memory,
@@ -18,7 +18,7 @@ from .blocks import (
     UnownedMemory,
     memory_of,
 )
-from .pool import MemoryPool, PooledMemory
+from host_to_device.standins.cupy.cuda.pool import MemoryPool, PooledMemory
 
 __all__ = [
     "BaseMemory",

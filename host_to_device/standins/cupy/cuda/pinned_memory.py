@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-from .pool import UNIT
+from host_to_device.standins.cupy.cuda.pool import UNIT
 
 
 class PinnedMemory:

@@ -17,9 +17,14 @@ from collections.abc import Callable
 import numpy as np
 
 from host_to_device.standins import events
-
-from .blocks import BaseMemory, MemoryPointer, OutOfMemoryError, take, total_memory
-from .stream import Stream, current_pointer
+from host_to_device.standins.cupy.cuda.blocks import (
+    BaseMemory,
+    MemoryPointer,
+    OutOfMemoryError,
+    take,
+    total_memory,
+)
+from host_to_device.standins.cupy.cuda.stream import Stream, current_pointer
 
 UNIT = 512  # bytes; CuPy's pool hands out multiples of this
 

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins import events
+from host_to_device.standins.cupy.cuda.runtime import CUDARuntimeError
 from host_to_device.standins.cupy.names import NotInStandIn, missing
-
-from .runtime import CUDARuntimeError
 
 # CUDA runtime API, "Data types used by CUDA Runtime": cudaStreamLegacy, cudaStreamPerThread.
 NULL, LEGACY, PER_THREAD = 0, 1, 2

@@ -1,0 +1,159 @@
+"""Twelve idioms of GPU code: small kernels, and what compilers make of them.
+
+The kernels are in `kernels/`, in CUDA C++ that is HIP as well; where the vendors need different code there is a second
+file for AMD. `python -m book.machine_words` compiles them and stores the listings in `stored/`; the page "Reading the
+machine's words" shows these, with a sentence at each line from `reading`. The book is built without any compiler.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+# What is shown side by side, and what the explorer offers besides.
+PTX = "sm_90"
+SASS = ("sm_75", "sm_80", "sm_90", "sm_100")
+GCN = ("gfx90a", "gfx942", "gfx1100")
+SIDE_BY_SIDE = (("PTX", PTX), ("SASS", "sm_90"), ("GCN", "gfx942"))
+TARGETS = (("PTX", PTX), *(("SASS", arch) for arch in SASS), *(("GCN", arch) for arch in GCN))
+
+
+@dataclass(frozen=True)
+class Idiom:
+    """One kernel and what to look for in it.
+
+    Attributes
+    ----------
+    name
+        Its file in `kernels/`, without the ending.
+    title
+        What it is about.
+    parameters
+        Name and size in bytes of each of the kernel's parameters.
+    threads
+        Dimensions of the blocks that it is written for: 1 or 2.
+    key
+        The instructions that make it what it is, as a regular expression for each of PTX, SASS and GCN.
+    python
+        Whether there is a Numba kernel, too, whose PTX differs in a way worth seeing.
+    """
+
+    name: str
+    title: str
+    parameters: tuple[tuple[str, int], ...]
+    key: dict[str, str]
+    threads: int = 1
+    python: bool = False
+
+    def source(self, kind: str) -> str:
+        """Return the kernel's source for "PTX", "SASS" or "GCN"."""
+        own = HERE / "kernels" / f"{self.name}.hip"
+        path = own if kind == "GCN" and own.exists() else HERE / "kernels" / f"{self.name}.cu"
+        return path.read_text(encoding="utf-8")
+
+    @property
+    def path(self) -> Path:
+        """Where what the compilers made of it is stored."""
+        return HERE / "stored" / f"{self.name}.json"
+
+    def stored(self) -> dict:
+        """Return what is stored: date, versions of the compilers, listings and resources by "PTX sm_90" and the like."""
+        return json.loads(self.path.read_text(encoding="utf-8"))
+
+
+def _pointers(*names: str) -> tuple[tuple[str, int], ...]:
+    return tuple((name, 8) for name in names)
+
+
+IDIOMS = (
+    Idiom(
+        "index",
+        "Which element is mine",
+        _pointers("out"),
+        {
+            "PTX": r"mad\.lo\.s32|mul\.wide\.s32 %rd\d+, %r\d+, %r\d+",
+            "SASS": r"IMAD R\d+, R\d+, U?R\d+, R\d+|IMAD R\d+, R\d+, c\[",
+            "GCN": r"s_mul_i32|v_mad_u64",
+        },
+        python=True,
+    ),
+    Idiom(
+        "guard",
+        "A guard",
+        (*_pointers("a", "b", "c"), ("n", 4)),
+        {"PTX": r"setp\.|@%p\d+ bra", "SASS": r"ISETP|@P\d+ EXIT", "GCN": r"v_cmp|saveexec|s_cbranch_execz"},
+    ),
+    Idiom(
+        "strided",
+        "Neighbours and strides",
+        _pointers("x", "near", "far"),
+        {"PTX": r"ld\.global", "SASS": r"LDG", "GCN": r"global_load"},
+    ),
+    Idiom(
+        "fma",
+        "Multiply and add in one",
+        (("a", 4), *_pointers("x", "y")),
+        {"PTX": r"fma\.rn\.f32", "SASS": r"FFMA", "GCN": r"v_fmac?_f32"},
+    ),
+    Idiom(
+        "unrolled",
+        "A loop that is gone",
+        _pointers("x", "out"),
+        {"PTX": r"ld\.global|add\.f32", "SASS": r"LDG|FADD", "GCN": r"global_load|v_add_f32"},
+    ),
+    Idiom(
+        "tile",
+        "A tile in shared memory",
+        _pointers("x", "out"),
+        {
+            "PTX": r"(st|ld)\.shared|bar\.sync",
+            "SASS": r"STS|LDS|BAR\.SYNC",
+            "GCN": r"ds_(write|read|store|load)|s_barrier",
+        },
+    ),
+    Idiom(
+        "padding",
+        "One column more",
+        _pointers("x", "out"),
+        {
+            "PTX": r"mul\.wide\.s32 .*, 132",
+            "SASS": r"IMAD .*, 0x84,",
+            "GCN": r"v_mul_u32_u24.*0x84|v_mad.*0x84",
+        },
+        threads=2,
+    ),
+    Idiom(
+        "shuffle",
+        "A sum within a warp",
+        _pointers("x", "out"),
+        {"PTX": r"shfl\.sync\.down", "SASS": r"SHFL\.DOWN", "GCN": r"ds_bpermute"},
+    ),
+    Idiom(
+        "atomic",
+        "Counting without losing count",
+        _pointers("bins", "counts", "next", "places"),
+        {"PTX": r"(atom|red)\.global\.add", "SASS": r"RED|ATOMG", "GCN": r"global_atomic_add"},
+    ),
+    Idiom(
+        "spill",
+        "Too few registers",
+        _pointers("x", "out"),
+        {"PTX": r"fma\.rn\.f32", "SASS": r"STL|LDL", "GCN": r"scratch_|buffer_(load|store)_dword v\d+, off"},
+    ),
+    Idiom(
+        "literal",
+        "Float64 by accident",
+        _pointers("x", "out"),
+        {"PTX": r"cvt\.\S*f64|mul\.f64", "SASS": r"F2F|DMUL", "GCN": r"v_cvt_f(32|64)_f|v_mul_f64"},
+        python=True,
+    ),
+    Idiom(
+        "tensor_core",
+        "A matrix in one instruction",
+        _pointers("a", "b", "c"),
+        {"PTX": r"wmma\.mma", "SASS": r"HMMA", "GCN": r"v_mfma|v_wmma"},
+    ),
+)

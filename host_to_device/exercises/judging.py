@@ -1,0 +1,484 @@
+"""What an exercise's `judge` calls: compare what came back with what is right, and say the first thing that differs.
+
+Everything here works on plain values, and raises `Wrong`. The `hints` that a judge gives for its exercise go before
+the usual ones; their names are
+
+- for kernels the kinds of `h2d.check`'s findings ("race", "out of bounds", "unwritten output", …), and "beyond";
+- for results "nothing", "kind", "shape", "dtype", "shared";
+- for both "values", "nan", "unwritten", "inputs";
+- for counts the names of the counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from host_to_device.exercises.definition import Wrong
+from host_to_device.exercises.student_runs import FILLS, GUARD, filled
+from host_to_device.exercises.values import Strange
+
+Hints = Mapping[str, str]
+USUAL = {
+    "beyond": "Guard the access with the size of the array that is written.",
+    "unwritten": "Are there threads enough, and does each of them find its own element?",
+    "inputs": "Write into an array of your own: what you are given may be needed again.",
+    "values": "Take a small input, work it out by hand, and compare.",
+    "nan": "Something is divided by zero, or was never written.",
+    "nothing": "End the function with return and the result.",
+    "shape": "Give the result the shape that the task asks for.",
+    "dtype": "Make the result with the dtype of the inputs: a 64-bit number among 32-bit ones widens all of them.",
+    "shared": "Return an array of its own, not the one that was given or a view of it.",
+    "device": "Copy it back to the host: copy_to_host() in Numba, get() in CuPy, cpu().numpy() in PyTorch.",
+    "kind": "Return what the task asks for.",
+}
+# Relative tolerances, by the size of an element in bytes (of a part, for complex numbers).
+TOLERANCES = {2: 4e-3, 4: 2e-5, 8: 1e-11}
+
+
+def tolerance(dtype: np.dtype) -> float:
+    """Return the relative tolerance for results of this dtype: none for whole numbers."""
+    if dtype.kind not in "fc":
+        return 0.0
+    return TOLERANCES.get(dtype.itemsize // (2 if dtype.kind == "c" else 1), 1e-11)
+
+
+def number(value: Any) -> str:
+    """Return an element as a learner would write it."""
+    value = value.item() if isinstance(value, np.generic | np.ndarray) else value
+    if isinstance(value, float):
+        short = f"{value:.6g}"
+        return short if float(short) == value or abs(value) > 1e15 else f"{value:.9g}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def element(name: str, index: Sequence[int]) -> str:
+    """Return an element in the words of code: "out[3, 4]"; of a single number, the name alone."""
+    return f"{name}[{', '.join(str(int(each)) for each in index)}]" if len(index) else name
+
+
+def close(one: np.ndarray, other: np.ndarray, rtol: float | None = None, atol: float = 0.0) -> np.ndarray:
+    """Return where two arrays of one shape agree: within the tolerance, relative to the other's largest element."""
+    if other.dtype.kind not in "fc" and one.dtype.kind not in "fc":
+        return one == other
+    rtol = tolerance(other.dtype) if rtol is None else rtol
+    finite = other[np.isfinite(other)]
+    scale = float(np.abs(finite).max()) if finite.size else 0.0
+    wide = np.complex128 if "c" in (one.dtype.kind, other.dtype.kind) else np.float64
+    one, other = one.astype(wide), other.astype(wide)
+    with np.errstate(all="ignore"):
+        near = np.abs(one - other) <= atol + rtol * np.maximum(np.abs(other), 1e-3 * scale)
+    near &= np.isfinite(other)  # an infinity's tolerance is infinite
+    return near | (one == other) | (np.isnan(one) & np.isnan(other))
+
+
+def as_numbers(result: Any, count: int) -> list[int | float] | None:
+    """Return a result that is so many numbers as Python's numbers, whichever kind a learner has computed with.
+
+    Parameters
+    ----------
+    result
+        From `run_function`: a list or tuple of numbers of Python's or NumPy's, or a NumPy array.
+    count
+        How many there have to be.
+
+    Returns
+    -------
+    list or None
+        The numbers, int or float; None if it is anything else.
+    """
+    if isinstance(result, np.ndarray) and result.shape == (count,):
+        result = result.tolist()
+    if not isinstance(result, list) or len(result) != count:
+        return None
+    numbers = [each.item() if isinstance(each, np.ndarray) and each.ndim == 0 else each for each in result]
+    return numbers if all(type(each) in (int, float) for each in numbers) else None
+
+
+def judge_array(
+    name: str,
+    got: np.ndarray,
+    expected: np.ndarray,
+    *,
+    hints: Hints | None = None,
+    mistakes: Sequence[tuple[Any, str]] = (),
+    rtol: float | None = None,
+    atol: float = 0.0,
+) -> None:
+    """Raise `Wrong` at the first element that differs.
+
+    Parameters
+    ----------
+    name
+        What the array is called in the message.
+    got, expected
+        Arrays of the same shape.
+    hints, mistakes, rtol, atol
+        As for `judge_function`.
+    """
+    hints = {**USUAL, **(hints or {})}
+    right = close(got, expected, rtol, atol)
+    if right.all():
+        return
+    wrong = np.argwhere(~right)
+    first = tuple(int(each) for each in wrong[0])
+    value, wanted = got[first], expected[first]
+    many = f" ({len(wrong):,} of {right.size:,} elements differ)" if right.size > 1 else ""
+    is_nan = got.dtype.kind in "fc" and bool(np.isnan(value))
+    text = f"{element(name, first)} is {number(value)}, and {number(wanted)} is right{many}"
+    for mistaken, hint in mistakes:
+        mistaken = np.asarray(mistaken)
+        if mistaken.shape == got.shape and close(got, mistaken, rtol, atol).all():
+            raise Wrong(text, hint)
+    raise Wrong(text, hints["nan" if is_nan else "values"])
+
+
+def judge_kernel(
+    got: Mapping[str, Any],
+    *expected: Any,
+    inputs: Sequence[np.ndarray] | None = None,
+    hints: Hints | None = None,
+    mistakes: Sequence[tuple[Any, str]] = (),
+    partly: Sequence[int] = (),
+    rtol: float | None = None,
+    atol: float = 0.0,
+) -> None:
+    """Judge what `run_kernel` has returned.
+
+    Looked at in this order: what the check found, cells beyond the outputs, elements never written, values, inputs.
+
+    Parameters
+    ----------
+    got
+        From `run_kernel`.
+    expected
+        What each output has to hold, in the order of the outputs among the arguments; None leaves one out.
+    inputs
+        The arrays among the arguments that are no outputs, as they were; None does not look at them.
+    hints
+        Hints of the exercise, by what is wrong.
+    mistakes
+        Pairs of an array and a hint: what the one output (or the first) holds if somebody makes that mistake.
+    partly
+        Numbers, from 0, of outputs of which not every element has to be written.
+    rtol, atol
+        Tolerances; by default as the dtype's precision asks, none for whole numbers.
+
+    Raises
+    ------
+    Wrong
+        At the first thing that is not right.
+    """
+    ours = dict(hints or {})
+    usual = {**USUAL, **ours}
+    for finding in got["findings"][:1]:
+        kind = str(finding["kind"])
+        hint = ours.get(kind) or ours.get({"unwritten output": "unwritten"}.get(kind, kind))
+        raise Wrong(f"{kind}: {finding['text']}", hint or str(finding["advice"]), finding["lines"])
+    launches, names = got["whole"], got["names"]
+    if len(launches) != len(FILLS) or any(len(wholes) != len(expected) for wholes in launches):
+        raise ValueError("a kernel was not launched as it has to be")
+    for place, right in enumerate(expected):
+        if right is None:
+            continue
+        right = np.asarray(right)
+        wholes = [np.asarray(outputs[place]) for outputs in launches]
+        for whole, fill in zip(wholes, FILLS, strict=True):
+            if whole.shape != (right.size + 2 * GUARD,) or whole.dtype != right.dtype:
+                raise ValueError("an output came back in another form than it was given")
+            nonsense = filled(GUARD, whole.dtype, fill)
+            for guard, where in ((whole[-GUARD:], "beyond the end"), (whole[:GUARD], "before the beginning")):
+                if guard.tobytes() != nonsense.tobytes():
+                    raise Wrong(f"a thread wrote {where} of {names[place]}", usual["beyond"])
+        parts = [whole[GUARD:-GUARD].reshape(right.shape) for whole in wholes]
+        if place not in tuple(partly) and right.dtype.kind != "b":
+            _judge_written(names[place], parts, usual)
+        for part in parts:
+            judge_array(
+                names[place],
+                part,
+                right,
+                hints=ours,
+                mistakes=mistakes if place == 0 else (),
+                rtol=rtol,
+                atol=atol,
+            )
+    if inputs is not None:
+        _judge_inputs(got, inputs, usual)
+
+
+def _judge_written(name: str, parts: Sequence[np.ndarray], hints: Hints) -> None:
+    left = np.ones(parts[0].shape, bool)
+    for part, fill in zip(parts, FILLS, strict=True):
+        bytewise = np.ascontiguousarray(part).view(np.uint8).reshape(*part.shape, part.dtype.itemsize)
+        left &= (bytewise == fill).all(axis=-1)
+    if left.any():
+        missing = np.argwhere(left)
+        many = f" ({len(missing):,} of {left.size:,} elements were not)" if left.size > 1 else ""
+        raise Wrong(f"{element(name, missing[0])} was never written{many}", hints["unwritten"])
+
+
+def _judge_inputs(got: Mapping[str, Any], inputs: Sequence[np.ndarray], hints: Hints) -> None:
+    after = got["inputs"]
+    if len(after) != len(inputs):
+        raise ValueError("not every input came back")
+    for name, now, before in zip(got["input_names"], after, inputs, strict=True):
+        before = np.asarray(before)
+        if now.shape != before.shape or now.dtype != before.dtype or now.tobytes() != before.tobytes():
+            where = ""
+            if now.shape == before.shape and before.ndim:
+                differ = np.argwhere(~close(now, before, 0.0))
+                where = f", first at {element(name, differ[0])}" if len(differ) else ""
+            raise Wrong(f"{name} was changed, and it is an input{where}", hints["inputs"])
+
+
+def judge_function(
+    got: Mapping[str, Any],
+    expected: Any,
+    *,
+    name: str = "the result",
+    inputs: Sequence[np.ndarray] | None = None,
+    hints: Hints | None = None,
+    mistakes: Sequence[tuple[Any, str]] = (),
+    rtol: float | None = None,
+    atol: float = 0.0,
+    own: bool = True,
+) -> None:
+    """Judge what `run_function` has returned: kind, shape, dtype, values, inputs, whether it is an array of its own.
+
+    Parameters
+    ----------
+    got
+        From `run_function`.
+    expected
+        What the function has to return: a NumPy array, or a number.
+    name
+        What the result is called in messages.
+    inputs
+        The arrays among the arguments as they were; None does not look at them.
+    hints
+        Hints of the exercise, by what is wrong.
+    mistakes
+        Pairs of a result and a hint: what somebody returns who makes that mistake.
+    rtol, atol
+        Tolerances; by default as the dtype's precision asks, none for whole numbers.
+    own
+        Whether the result must share no memory with an argument.
+
+    Raises
+    ------
+    Wrong
+        At the first thing that is not right.
+    """
+    usual = {**USUAL, **(hints or {})}
+    result = got["result"]
+    if result is None:
+        raise Wrong("the function returns nothing", usual["nothing"])
+    if isinstance(expected, np.ndarray) and expected.ndim:
+        result = _judge_form(name, result, expected, usual, hints or {})
+    else:
+        result = _judge_number(name, result, usual)
+        if isinstance(expected, np.generic | np.ndarray) and result.dtype.kind != expected.dtype.kind:
+            raise Wrong(f"{name} is {result.dtype}, and {expected.dtype} is right", usual["dtype"])
+    called = "result" if name == "the result" else name
+    # What the inputs have become goes first: results computed from what was overwritten differ, too.
+    if inputs is not None:
+        _judge_inputs(got, inputs, usual)
+    judge_array(called, result, np.asarray(expected), hints=hints, mistakes=mistakes, rtol=rtol, atol=atol)
+    if own and got.get("shared"):
+        raise Wrong(f"{name} shares its memory with {got['shared']}", usual["shared"])
+
+
+def _judge_form(name: str, result: Any, expected: np.ndarray, usual: Hints, ours: Hints) -> np.ndarray:
+    if isinstance(result, Strange):
+        on_device = any(word in result.kind for word in ("device array", "CuPy", "PyTorch"))
+        hint = ours.get("device") or ours.get("kind") or usual["device" if on_device else "kind"]
+        raise Wrong(f"{name} is {result.kind}, and a NumPy array is asked for", hint)
+    if not isinstance(result, np.ndarray):
+        raise Wrong(f"{name} is {_kind(result)}, and a NumPy array is asked for", usual["kind"])
+    if result.shape != expected.shape:
+        raise Wrong(f"{name} has the shape {result.shape}, and {expected.shape} is right", usual["shape"])
+    if result.dtype != expected.dtype:
+        raise Wrong(f"{name} is {result.dtype}, and {expected.dtype} is right", usual["dtype"])
+    return result
+
+
+def _judge_number(name: str, result: Any, usual: Hints) -> np.ndarray:
+    if isinstance(result, bool | int | float | complex):
+        try:
+            return np.asarray(result)
+        except OverflowError:
+            raise Wrong(f"{name} is a huge number", usual["values"]) from None
+    if isinstance(result, np.ndarray) and result.ndim == 0:
+        return result
+    shape = f" of shape {result.shape}" if isinstance(result, np.ndarray) else ""
+    raise Wrong(f"{name} is {_kind(result)}{shape}, and a single number is asked for", usual["kind"])
+
+
+def _kind(value: Any) -> str:
+    from host_to_device.exercises.values import said
+
+    return value.kind if isinstance(value, Strange) else said(value)
+
+
+def judge_counts(
+    got: Mapping[str, Any], *, hints: Hints | None = None, **wanted: int | tuple[int, int]
+) -> None:
+    """Judge how often something happened: copies, waits, allocations, operations.
+
+    Parameters
+    ----------
+    got
+        From `run_function(…, counted=True)`.
+    hints
+        Hints by the name of a count.
+    wanted
+        Names of `Count.as_dict` with the number that is right, or the smallest and the largest. What is not known
+        on this machine is not judged.
+
+    Raises
+    ------
+    Wrong
+        At the first count that is not right.
+    """
+    words = {
+        "host_to_device": ("copy to the device", "copies to the device"),
+        "device_to_host": ("copy back to the host", "copies back to the host"),
+        "device_to_device": ("copy on the device", "copies on the device"),
+        "waits": ("wait of the host", "waits of the host"),
+        "allocations": ("allocation", "allocations"),
+        "operations": ("operation of the device", "operations of the device"),
+    }
+    counts = got.get("counts") or {}
+    for name, bounds in wanted.items():
+        low, high = bounds if isinstance(bounds, tuple | list) else (bounds, bounds)
+        seen = counts.get(name)
+        if seen is None or low <= seen <= high:
+            continue
+        one, many = words.get(name, (name.replace("_", " "),) * 2)
+        bound = low if seen < low else high
+        enough = f"{bound:,} {'is' if bound == 1 else 'are'} {'needed' if seen < low else 'enough'}"
+        usual = (
+            "Do on the device what can be done there, and keep it there."
+            if seen > high
+            else "Is the work done on the device?"
+        )
+        raise Wrong(f"{seen:,} {one if seen == 1 else many}, and {enough}", (hints or {}).get(name, usual))
+
+
+def judge_sectors(got: Mapping[str, Any], most: float, hint: str = "") -> None:
+    """Judge how the warps of a kernel use global memory: sectors a request, on average, for each array and access.
+
+    Parameters
+    ----------
+    got
+        From `run_notes`.
+    most
+        How many sectors of 32 bytes a request may need; 4 hold what a warp reads or writes in elements of 4 bytes.
+    hint
+        What to look at.
+
+    Raises
+    ------
+    Wrong
+        At the array and the access that need the most, if these are more.
+    """
+    worst = max(got["sectors"], key=lambda each: each["sectors"] / each["requests"], default=None)
+    if worst is not None and worst["sectors"] > most * worst["requests"]:
+        mean = number(round(worst["sectors"] / worst["requests"], 1))
+        raise Wrong(
+            f"the {worst['access']}s of {worst['name']} take {mean} sectors a request, and {most:g} are allowed",
+            hint or "Which element does the next lane of the warp take? Let it be the next one in memory.",
+        )
+
+
+def judge_requests(
+    got: Mapping[str, Any], place: int, access: str, most: int, hint: str = "", *, least: int = 0
+) -> None:
+    """Judge how often the warps of a kernel go to an array in global memory.
+
+    Parameters
+    ----------
+    got
+        From `run_notes`.
+    place
+        Of the array among the kernel's arguments.
+    access
+        "read", "write" or "atomic".
+    most
+        How many requests, one for each time that a warp executes such an access, are enough.
+    hint
+        What to look at.
+    least
+        Fewer requests than this are a wrong use of the array, too.
+
+    Raises
+    ------
+    Wrong
+        If there are more, or fewer.
+    """
+    mine = [each for each in got["sectors"] if each["place"] == place and each["access"] == access]
+    count = sum(each["requests"] for each in mine)
+    if least <= count <= most:
+        return
+    name = mine[0]["name"] if mine else f"argument {place + 1}"
+    enough = f"{most:,} are enough" if count > most else f"{least:,} are needed"
+    what = "atomics on" if access == "atomic" else f"{access}s of"
+    raise Wrong(
+        f"the {what} {name} are {count:,} requests of warps, and {enough}",
+        hint or "What several threads of a block need can be fetched once, and kept in shared memory.",
+    )
+
+
+def judge_banks(got: Mapping[str, Any], most: float = 1.0, hint: str = "") -> None:
+    """Judge the bank conflicts of a kernel: the ways of a request, on average, for each shared array and access.
+
+    Parameters
+    ----------
+    got
+        From `run_notes`.
+    most
+        How many ways are allowed; 1 is no conflict.
+    hint
+        What to look at.
+
+    Raises
+    ------
+    Wrong
+        At the array and the access with the most, if these are more.
+    """
+    worst = max(got["banks"], key=lambda each: each["ways"] / each["requests"], default=None)
+    if worst is not None and worst["ways"] > most * worst["requests"]:
+        mean = number(round(worst["ways"] / worst["requests"], 1))
+        raise Wrong(
+            f"the {worst['access']}s of {worst['name']} in shared memory have {mean}-way bank conflicts, and "
+            + ("none are needed" if most == 1 else f"{most:g}-way is allowed"),
+            hint or "Which word does the next lane of the warp take, and in which of the 32 banks is it?",
+        )
+
+
+def judge_ratio(got: Mapping[str, Any], most: float, hint: str = "") -> None:
+    """Judge a speed against a reference on the same device.
+
+    Parameters
+    ----------
+    got
+        From `run_ratio`.
+    most
+        How many times as long as the reference it may take.
+    hint
+        What to look at.
+
+    Raises
+    ------
+    Wrong
+        If it takes longer.
+    """
+    ratio = float(got["ratio"])
+    if not ratio <= most:
+        raise Wrong(
+            f"it takes {ratio:.1f} times as long as the reference on this device, and {most:g} times is allowed",
+            hint or "What is done again and again that could be done once?",
+        )

@@ -1,0 +1,435 @@
+"""What an exercise's `run` calls: launch a kernel under watch, call a function and count, compare two speeds."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from host_to_device.checking import check
+from host_to_device.counting import count as counting
+from host_to_device.exercises.values import plain
+from host_to_device.standins.numba_cuda.launching import stand_in
+from host_to_device.standins.warp_sizes import with_warp_size
+from host_to_device.starting.machine import SetUpError
+
+GUARD = 16  # elements before and behind every output that nobody may touch
+# An element of an output that holds the first fill after one launch and the second after another was never written.
+FILLS = (0x55, 0x2A)
+
+_clock = time.perf_counter
+
+
+class NotWritten(Exception):
+    """The kernel still raises the skeleton's `NotImplementedError`."""
+
+
+@dataclass(frozen=True)
+class Out:
+    """An output: room that the kernel has to fill, every element of it."""
+
+    shape: int | Sequence[int]
+    dtype: Any = np.float32
+
+
+@dataclass(frozen=True)
+class InOut:
+    """An array that the kernel may read and write, such as a histogram that begins at zero."""
+
+    array: np.ndarray
+
+
+def filled(shape: int | Sequence[int], dtype: Any, fill: int) -> np.ndarray:
+    """Return an array of one nonsense value, made of bytes that are all `fill` (booleans: of its lowest bit)."""
+    dtype = np.dtype(dtype)
+    if dtype.kind == "b":
+        return np.full(shape, bool(fill & 1))
+    size = math.prod(shape) if isinstance(shape, tuple | list) else int(shape)
+    return np.frombuffer(bytes([fill]) * (size * dtype.itemsize), dtype).reshape(shape).copy()
+
+
+def guarded(argument: Out | InOut, fill: int) -> np.ndarray:
+    """Return an output with guard elements before and behind it, all in a row."""
+    if isinstance(argument, Out):
+        shape = argument.shape if isinstance(argument.shape, int | np.integer) else tuple(argument.shape)
+        size = math.prod(shape) if isinstance(shape, tuple) else int(shape)
+        return filled(size + 2 * GUARD, argument.dtype, fill)
+    flat = filled(argument.array.size + 2 * GUARD, argument.array.dtype, fill)
+    flat[GUARD : GUARD + argument.array.size] = argument.array.ravel()
+    return flat
+
+
+def shape_of(argument: Out | InOut) -> tuple[int, ...]:
+    shape = argument.array.shape if isinstance(argument, InOut) else argument.shape
+    return (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(side) for side in shape)
+
+
+@contextlib.contextmanager
+def _in_time() -> Iterator[None]:
+    """Let the stand-in stop a launch by itself just before the exercise's time is up: it knows where it was."""
+    with stand_in(seconds=max(0.1, 0.9 * shelter.seconds_left())):
+        yield
+
+
+def findings_of(report: Any) -> list[dict[str, Any]]:
+    """Return what a report of `h2d.check` found, as plain values: kind, text, advice, lines, array."""
+    return [
+        {
+            "kind": each.kind,
+            "text": each.text + each.place(),
+            "advice": each.advice,
+            "lines": each.source(),
+            "array": each.array,
+        }
+        for each in report.findings
+    ]
+
+
+def parameters_of(kernel: Any, count: int) -> list[str]:
+    """Return the names of a kernel's parameters as its author chose them; of CUDA C++, argument 1 and so on."""
+    code = getattr(getattr(kernel, "py_func", None), "__code__", None)
+    if code is not None:
+        return list(code.co_varnames[: code.co_argcount])
+    return [f"argument {number + 1}" for number in range(count)]
+
+
+def run_kernel(
+    kernel: Any,
+    arguments: Sequence[Any],
+    grid: int | Sequence[int],
+    block: int | Sequence[int],
+    *,
+    schedules: int = 3,
+    any_order: Sequence[int] = (),
+    not_compared: Sequence[int] = (),
+    partly: Sequence[int] = (),
+    shared: int = 0,
+    warp_size: int = 32,
+    interpreted: bool = False,
+) -> dict[str, Any]:
+    """Launch a kernel under `h2d.check` in several orders; if that finds nothing, launch it twice as it is.
+
+    Between the two launches everything differs that must make no difference: what the outputs hold before, and on
+    the stand-in the order of the threads. On a GPU the kernel runs there only after the check has found nothing.
+
+    Parameters
+    ----------
+    kernel
+        The student's kernel: made by `cuda.jit`, or CuPy's `RawKernel`.
+    arguments
+        For the kernel: numbers, NumPy arrays (inputs, copied before), `Out` and `InOut`.
+    grid, block
+        The launch configuration: numbers, or up to three along x, y and z.
+    schedules
+        In how many orders the check runs it.
+    any_order, not_compared
+        Places in `arguments` of what `h2d.check` knows under these names.
+    partly
+        Places of outputs of which not every element has to be written.
+    shared
+        Bytes of dynamic shared memory.
+    warp_size
+        32 lanes, or 64: then the kernel runs on the stand-in everywhere (`h2d.with_warp_size`).
+    interpreted
+        Whether the stand-in launches it without compiling it, with NumPy's type rules: for small launches of kernels
+        with many loops and barriers, which take longer to compile than to run. No difference on a GPU.
+
+    Returns
+    -------
+    dict
+        "findings" of the check; if there are none, "whole", the outputs with their guards after each launch, "fills",
+        and "inputs", the other arrays afterwards; and "names", "shapes" and "places" of the outputs.
+    """
+    grid, block = (tuple(each) if isinstance(each, list | tuple) else each for each in (grid, block))
+    outputs = [place for place, each in enumerate(arguments) if isinstance(each, Out | InOut)]
+    names = parameters_of(kernel, len(arguments))
+    got: dict[str, Any] = {
+        "names": [names[place] if place < len(names) else f"argument {place + 1}" for place in outputs],
+        "shapes": [list(shape_of(arguments[place])) for place in outputs],
+        "findings": [],
+    }
+    got["input_names"] = [
+        names[place] if place < len(names) else f"argument {place + 1}"
+        for place, each in enumerate(arguments)
+        if isinstance(each, np.ndarray)
+    ]
+    configuration = (grid, block, 0, shared) if shared else (grid, block)
+    named = hasattr(kernel, "py_func") and len(names) == len(arguments)
+    options: dict[str, Any] = {}
+    if named:
+        whole = [
+            place for place in outputs if isinstance(arguments[place], Out) and place not in tuple(partly)
+        ]
+        options = {
+            "outputs": [names[place] for place in whole],
+            "any_order": [names[place] for place in any_order],
+            "not_compared": [names[place] for place in not_compared],
+        }
+    on_host = [_for_check(each) for each in arguments]
+    seconds = max(0.5, 0.6 * shelter.seconds_left())
+    checked = check(kernel, schedules=schedules, seconds=seconds, warp_size=warp_size, **options)
+    if not hasattr(kernel, "py_func"):
+        on_host = _on_device_of_cupy(on_host)
+    report = checked[configuration](*on_host)
+    if any(each.kind == "failed" and each.text.startswith("NotImplementedError") for each in report.findings):
+        raise NotWritten
+    got["findings"] = findings_of(report)
+    if got["findings"]:
+        return got
+    got["whole"], got["inputs"] = [], []
+    with _in_time():
+        for number, fill in enumerate(FILLS):
+            with stand_in(seed=number or None, interpreted=interpreted or None):
+                wholes, inputs = _launch(kernel, arguments, outputs, configuration, fill, warp_size)
+            got["whole"].append(wholes)
+            got["inputs"] = inputs
+    return got
+
+
+def run_notes(
+    kernel: Any, arguments: Sequence[Any], grid: int | Sequence[int], block: int | Sequence[int]
+) -> dict[str, Any]:
+    """Launch a kernel once under `h2d.check` and tell how it uses memory: counted, and so the same on every machine.
+
+    Parameters
+    ----------
+    kernel, arguments, grid, block
+        As for `run_kernel`; the kernel is one made by `cuda.jit`.
+
+    Returns
+    -------
+    dict
+        "accesses", how many reads and writes there were; "sectors", a dict for each kind of access to an argument in
+        global memory: "place" among the arguments, "name", "access" ("read", "write" or "atomic"), "requests",
+        and "sectors", those of all the requests together; "banks", a dict for each kind of access to a shared array:
+        "name", "access", "requests", and "ways", the ways of their bank conflicts added up (1 each is none). Of a
+        large grid, sectors and banks are those of a few blocks.
+    """
+    grid, block = (tuple(each) if isinstance(each, list | tuple) else each for each in (grid, block))
+    names = parameters_of(kernel, len(arguments))
+    checked = check(kernel, schedules=1, notes=True, seconds=max(0.5, 0.6 * shelter.seconds_left()))
+    report = checked[grid, block](*(_for_check(each) for each in arguments))
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for note in report.notes:
+        if note.kind == "sectors a request" and note.array in names:
+            total = found.setdefault(
+                (note.array, note.access),
+                {
+                    "place": names.index(note.array),
+                    "name": note.array,
+                    "access": note.access,
+                    "requests": 0,
+                    "sectors": 0.0,
+                },
+            )
+            total["requests"] += note.requests
+            total["sectors"] += note.number * note.requests
+    banks: dict[tuple[str, str], dict[str, Any]] = {}
+    for note in report.notes:
+        if note.kind == "bank conflicts":
+            new = {"name": note.array, "access": note.access, "requests": 0, "ways": 0.0}
+            total = banks.setdefault((note.array, note.access), new)
+            total["requests"] += note.requests
+            total["ways"] += note.number * note.requests
+    return {"accesses": report.accesses, "sectors": list(found.values()), "banks": list(banks.values())}
+
+
+def _for_check(argument: Any) -> Any:
+    if isinstance(argument, Out | InOut):
+        flat = guarded(argument, FILLS[0])
+        shape = shape_of(argument)
+        return flat[GUARD : GUARD + math.prod(shape)].reshape(shape).copy()
+    return argument.copy() if isinstance(argument, np.ndarray) else argument
+
+
+def _on_device_of_cupy(arguments: list) -> list:
+    import cupy
+
+    return [cupy.array(each) if isinstance(each, np.ndarray) else each for each in arguments]
+
+
+def _launch(
+    kernel: Any,
+    arguments: Sequence[Any],
+    outputs: list[int],
+    configuration: tuple,
+    fill: int,
+    warp_size: int = 32,
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Launch once on the device; return the outputs with their guards, and the other arrays."""
+    raw = not hasattr(kernel, "py_func")
+    if raw:
+        import cupy
+
+        to_device, to_host = cupy.array, cupy.asnumpy
+    else:
+        from numba import cuda
+
+        to_device, to_host = cuda.to_device, lambda array: array.copy_to_host()
+    flats = {place: to_device(guarded(arguments[place], fill)) for place in outputs}
+    others = {
+        place: to_device(each.copy()) for place, each in enumerate(arguments) if isinstance(each, np.ndarray)
+    }
+    given: list[Any] = []
+    for place, each in enumerate(arguments):
+        if place in flats:
+            shape = shape_of(each)
+            part = flats[place][GUARD : GUARD + math.prod(shape)]
+            given.append(part.reshape(*shape) if len(shape) != 1 else part)
+        else:
+            given.append(others.get(place, each))
+    if warp_size != 32:
+        with_warp_size(kernel, warp_size)[configuration](*given)
+    elif raw:
+        grid, block, *rest = configuration
+        as_tuples = (each if isinstance(each, tuple) else (each,) for each in (grid, block))
+        kernel(*as_tuples, tuple(given), shared_mem=rest[1] if rest else 0)
+    else:
+        kernel[configuration](*given)
+        cuda.synchronize()
+    return [to_host(flats[place]) for place in outputs], [to_host(each) for each in others.values()]
+
+
+def run_function(
+    function: Callable, *arguments: Any, counted: bool = False, **keywords: Any
+) -> dict[str, Any]:
+    """Call a student's function with copies of the arguments, and tell what became of them.
+
+    Parameters
+    ----------
+    function
+        The student's.
+    arguments, keywords
+        For it; NumPy arrays are copied first.
+    counted
+        Whether to count copies, waits and operations (`h2d.count`).
+
+    Returns
+    -------
+    dict
+        "result"; "inputs", the arrays among the arguments afterwards, and "input_names"; "shared", the name of the
+        array whose memory the result shares, else None; "counts", as `Count.as_dict`, None where they are not known;
+        "names", how often each kernel ran.
+    """
+    copies = [each.copy() if isinstance(each, np.ndarray) else each for each in arguments]
+    code = getattr(getattr(function, "py_func", function), "__code__", None)
+    names = list(code.co_varnames[: code.co_argcount]) if code is not None else []
+    arrays = [
+        (names[place] if place < len(names) else f"argument {place + 1}", each)
+        for place, each in enumerate(copies)
+        if isinstance(each, np.ndarray)
+    ]
+    counts, operations = None, None
+    with contextlib.ExitStack() as around:
+        around.enter_context(_in_time())
+        counter = None
+        if counted:
+            with contextlib.suppress(SetUpError):  # no profiler on this GPU: judged by the values alone
+                counter = around.enter_context(counting())
+        result = function(*copies, **keywords)
+    if counter is not None:
+        counts, operations = counter.as_dict(), counter.operations_by_name
+    shared = None
+    if isinstance(result, np.ndarray):
+        shared = next((name for name, each in arrays if np.may_share_memory(result, each)), None)
+    return {
+        "result": plain(result),
+        "inputs": [plain(each) for _, each in arrays],
+        "input_names": [name for name, _ in arrays],
+        "shared": shared,
+        "counts": counts,
+        "operations": operations,
+    }
+
+
+class _Between:
+    """Stands for a kernel, notes its launches and passes them on."""
+
+    def __init__(self, name: str, kernel: Any, seen: list[dict[str, Any]]) -> None:
+        self._name, self._kernel, self._seen = name, kernel, seen
+
+    def __getitem__(self, configuration: Any) -> Callable:
+        launch = self._kernel[configuration]
+
+        def launched(*arguments: Any, **keywords: Any) -> Any:
+            kinds = [str(getattr(each, "dtype", type(each).__name__)) for each in arguments]
+            self._seen.append({"kernel": self._name, "arguments": kinds})
+            return launch(*arguments, **keywords)
+
+        return launched
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._kernel, name)
+
+
+@contextlib.contextmanager
+def seen_launches(function: Callable, *names: str) -> Iterator[list[dict[str, Any]]]:
+    """Note how a student's function launches the kernels that it finds by these names, for as long as this is open.
+
+    Parameters
+    ----------
+    function
+        The student's, defined in a notebook.
+    names
+        Of kernels in that notebook.
+
+    Yields
+    ------
+    list of dict
+        One for each launch, in their order: "kernel", its name, and "arguments", the dtype of every array or NumPy
+        number, and what else there is by the name of its type.
+    """
+    namespace, seen = function.__globals__, []
+    kernels = {name: namespace[name] for name in names}
+    namespace.update({name: _Between(name, kernel, seen) for name, kernel in kernels.items()})
+    try:
+        yield seen
+    finally:
+        namespace.update(kernels)
+
+
+def run_ratio(
+    student: Callable[[], Any],
+    reference: Callable[[], Any],
+    *,
+    rounds: int = 5,
+    synchronize: Callable[[], Any] | None = None,
+) -> dict[str, Any]:
+    """Time the student's way and a reference by turns on the same device, and return how they compare.
+
+    Parameters
+    ----------
+    student, reference
+        Functions without arguments. Each runs once before the first round, to be compiled.
+    rounds
+        How often each is timed.
+    synchronize
+        Waits until the device is done; `numba.cuda.synchronize` unless given.
+
+    Returns
+    -------
+    dict
+        "ratio": the median, over the rounds, of the student's time by the reference's; "rounds".
+    """
+    if synchronize is None:
+        from numba import cuda
+
+        synchronize = cuda.synchronize
+
+    def seconds(function: Callable[[], Any]) -> float:
+        synchronize()
+        began = _clock()
+        function()
+        synchronize()
+        return _clock() - began
+
+    with _in_time():
+        seconds(student), seconds(reference)
+        ratios = [seconds(student) / max(1e-9, seconds(reference)) for _ in range(rounds)]
+    return {"ratio": float(statistics.median(ratios)), "rounds": rounds}

@@ -1,0 +1,1 @@
+"""Explorers: pictures of a model that the reader can move, one explorer a file."""

@@ -1,0 +1,1 @@
+"""Scripts that compile a kernel in a process of their own."""

@@ -1,0 +1,1 @@
+"""How the library shows anything: colours, SVG, tables, units, animations."""

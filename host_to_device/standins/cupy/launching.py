@@ -1,0 +1,228 @@
+"""How CuPy's kernels reach the CUDA C++ stand-in: sources are compiled there, arrays and numbers passed, errors told.
+
+Errors of a launch and of the compiler are given CuPy's classes and texts; what only the stand-in can tell (a fault
+with its line, a launch that ran too long) stays as it is.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any, TextIO
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+
+from host_to_device.standins import cuda_cpp, events
+from host_to_device.standins.cuda_cpp import arena
+from host_to_device.standins.cupy import parameters
+from host_to_device.standins.cupy.base import Base, adopt
+from host_to_device.standins.cupy.cuda.driver import CUDADriverError
+from host_to_device.standins.cupy.cuda.memory import MemoryPointer, UnownedMemory, new_array
+from host_to_device.standins.cupy.cuda.runtime import getDeviceProperties
+
+DATA = "_data_"  # what generated sources put before the name of an array whose memory is meant
+
+
+class CompileException(Exception):
+    """A kernel's source does not compile; `str()` is the compiler's log (CuPy's `cupy.cuda.compiler`)."""
+
+    def __init__(
+        self, msg: str, source: str, name: str, options: tuple[str, ...], backend: str = "nvrtc"
+    ) -> None:
+        self._msg = msg
+        self.source, self.name, self.options, self.backend = source, name, options, backend
+        super().__init__()
+
+    def __reduce__(self) -> tuple:
+        return type(self), (self._msg, self.source, self.name, self.options, self.backend)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        return self.get_message()
+
+    def get_message(self) -> str:
+        """Return the compiler's log."""
+        return self._msg
+
+    def dump(self, f: TextIO) -> None:
+        """Write the log and the source, its lines numbered, to an open text file."""
+        lines = self.source.split("\n")
+        digits = len(str(len(lines)))
+        f.write(f"{self.backend.upper()} compilation error: {self}\n-----\n")
+        f.write(f"Name: {self.name}\nOptions: {' '.join(self.options)}\nCUDA source:\n")
+        for number, line in enumerate(lines, 1):
+            f.write(f"{number:0{digits}d} {line.rstrip()}\n")
+        f.write("-----\n")
+        f.flush()
+
+
+def is_array(value: Any) -> bool:
+    return isinstance(value, Base)
+
+
+def empty(shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    return adopt(new_array(shape, dtype))
+
+
+def argument(value: Any) -> Any:
+    """Return an element-wise kernel's argument: a device array, or a number as it was given.
+
+    Raises
+    ------
+    TypeError
+        "Unsupported type ...", for NumPy arrays and whatever else is neither.
+    """
+    if is_array(value):
+        return value
+    if hasattr(value, "__cuda_array_interface__"):
+        from host_to_device.standins.cupy.exchange import from_interface
+
+        return from_interface(value)
+    parameters.scalar(value)
+    return value
+
+
+@lru_cache(maxsize=1024)
+def layout(numbers: tuple[int, ...]) -> np.ndarray:
+    """Return shapes and strides in memory that kernels can read."""
+    memory = arena.allocate(8 * len(numbers)).view(np.int64)[: len(numbers)]
+    memory[:] = numbers
+    return memory
+
+
+def driver_error(name: str, text: str) -> Exception:
+    """Return CuPy's CUDADriverError: 'CUDA_ERROR_INVALID_VALUE: invalid argument'."""
+    return CUDADriverError(f"{name}: {text}")
+
+
+@lru_cache(maxsize=256)
+def compiled(
+    source: str,
+    options: tuple[str, ...] = (),
+    name_expressions: tuple[str, ...] = (),
+    backend: str = "nvrtc",
+    text: str | None = None,
+) -> Any:
+    """Return the compiled module of a source; the same one for the same source, as CuPy does.
+
+    Parameters
+    ----------
+    source, options, name_expressions, backend
+        As CuPy's classes have them.
+    text
+        What is compiled, if it is not the source itself.
+
+    Raises
+    ------
+    CompileException
+        If it does not compile.
+    """
+    try:
+        return cuda_cpp.compile(text or source, name_expressions=name_expressions, options=options)
+    except cuda_cpp.CompileError as problem:
+        raise CompileException(problem.log or str(problem), source, "", options, backend) from None
+
+
+def generated(before: str, source: str, name: str, options: tuple[str, ...]) -> Any:
+    """Return the function of a generated source; its lines are counted without what stands before it."""
+    try:
+        module = compiled(f"{before}\n#line 1\n{source}", options)
+    except CompileException as problem:
+        raise CompileException(problem.get_message(), source, name, options) from None
+    return module.function(name)
+
+
+def launch(
+    function: Any,
+    grid: Sequence[int],
+    block: Sequence[int],
+    passed: Iterable[Any],
+    shared_mem: int = 0,
+    *,
+    seed: int | None = None,
+    seconds: float | None = None,
+) -> None:
+    """Run a kernel to its end.
+
+    Raises
+    ------
+    CUDADriverError
+        If the grid, the block or shared memory is beyond the limits: CuPy's text, and what is wrong.
+    """
+    sizes = [(*(int(each) for each in size), 1, 1)[:3] for size in (grid, block)]
+    limit = {} if seconds is None else {"seconds": seconds}
+    moved: list[tuple[np.ndarray, np.ndarray]] = []
+    resident = [moved_in(each, moved) if isinstance(each, np.ndarray) else each for each in passed]
+    events.operated(function.name)
+    try:
+        function(*sizes, resident, shared_mem=shared_mem, seed=seed, **limit)
+    except cuda_cpp.LaunchError as problem:
+        raise driver_error("CUDA_ERROR_INVALID_VALUE", f"invalid argument: {problem}") from None
+    for foreign, ours in moved:
+        foreign[...] = ours
+
+
+def launch_generated(
+    function: Any, size: int, block_size: int, passed: Iterable[Any], operation: range
+) -> None:
+    """Run a generated kernel over `size` elements, a thread for each.
+
+    Parameters
+    ----------
+    function, passed
+        The kernel and its arguments.
+    size, block_size
+        Threads in all, and in a block.
+    operation
+        The lines of the generated source that the learner wrote: a fault there is told by the learner's line.
+
+    Raises
+    ------
+    CUDADriverError
+        If the block is too large.
+    KernelFault
+        If the kernel does what it must not do.
+    """
+    try:
+        launch(function, (-(-size // block_size),), (min(block_size, size),), passed)
+    except cuda_cpp.KernelFault as problem:
+        line, text = problem.line, str(problem).replace(DATA, "")
+        if line in operation:
+            learners = operation.index(line) + 1
+            text = text.replace(f", line {line}:", f", line {learners} of the operation:")
+            line = learners
+        else:
+            text = text.replace(f", line {line}:", f", line {line} of the generated source:")
+        raise type(problem)(text, problem.kind, line, problem.block, problem.thread) from None
+
+
+def moved_in(array: np.ndarray, moved: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Return an array that kernels can reach: itself, or a copy if another library's stand-in made it.
+
+    What has to be copied back after the launch is appended to `moved`.
+    """
+    if not array.size or arena.owns(array):
+        return array
+    low, high = byte_bounds(array)
+    whole = np.frombuffer((ctypes.c_char * (high - low)).from_address(low), np.uint8)
+    ours = arena.allocate(high - low)
+    ours[:] = whole
+    moved.append((whole, ours))
+    offset = array.__array_interface__["data"][0] - low
+    return np.ndarray(array.shape, array.dtype, ours, offset, array.strides)
+
+
+def memory_pointer(memory: np.ndarray, owner: Any) -> MemoryPointer:
+    """Return CuPy's pointer to memory that a module holds."""
+    return MemoryPointer(
+        UnownedMemory(memory.__array_interface__["data"][0], memory.nbytes, (owner, memory), 0), 0
+    )
+
+
+def most_shared_memory() -> int:
+    """Return the bytes of shared memory that a block may have if its kernel asks for them."""
+    return getDeviceProperties(0)["sharedMemPerBlockOptin"]

@@ -1,0 +1,142 @@
+"""`with_warp_size(kernel, 64)[grid, block](…)`: a kernel on the stand-in, in warps of another size than this GPU's."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from host_to_device.standins.numba_cuda.launching import CUDADispatcher, dimensions, settings_now
+
+WARP_SIZES = (32, 64)
+
+
+def with_warp_size(kernel: Any, warp_size: int) -> OfWarpSize:
+    """Return a kernel that runs on the CPU in warps of 32 or of 64 lanes: give it `[grid, block]` and the arguments.
+
+    It runs on the stand-in also where there is a GPU, whose warps have the size they have. What the kernel stores is
+    in the arrays afterwards, as after a launch. `cuda.warpsize`, `warpSize`, lane numbers, shuffles and votes are
+    those of such warps, and masks have as many bits; all else is as on the stand-in. Variables of a module in CUDA C++
+    begin with the values that the source gives them. At 64 lanes CUDA C++ has HIP's
+    shuffles and votes without a mask, too, and a mask of 32 bits is refused, as HIP refuses it.
+
+    Parameters
+    ----------
+    kernel
+        Made by `cuda.jit`, the stand-in's or Numba's own; or CuPy's `RawKernel`.
+    warp_size
+        32 lanes as on NVIDIA's GPUs, or 64 as on AMD's for data centres.
+
+    Raises
+    ------
+    TypeError
+        If it is not given a kernel.
+    ValueError
+        If `warp_size` is neither 32 nor 64.
+
+    Examples
+    --------
+    >>> h2d.with_warp_size(block_sum, 64)[1, 256](x, out)
+    """
+    if warp_size not in WARP_SIZES:
+        raise ValueError(f"warp_size is {warp_size!r}: a warp has 32 lanes, or 64 on some GPUs of AMD")
+    return OfWarpSize(kernel, int(warp_size))
+
+
+class OfWarpSize:
+    """A kernel with a warp size of its own; give it a launch configuration and arguments as for a launch."""
+
+    def __init__(self, kernel: Any, warp_size: int) -> None:
+        from host_to_device.checking.checks import stand_in_of
+        from host_to_device.checking.cuda_cpp import is_raw
+
+        if isinstance(kernel, str):
+            raise TypeError(
+                "with_warp_size takes a kernel and got a text: make one of it, cp.RawKernel(text, its name)"
+            )
+        self.kernel = stand_in_of(kernel, "with_warp_size", f", {warp_size}")
+        self.warp_size = warp_size
+        self.is_raw = is_raw(self.kernel)
+        self.name = getattr(self.kernel, "__name__", None) or self.kernel.name
+
+    def __repr__(self) -> str:
+        return f"<{self.name} in warps of {self.warp_size}: give it [grid, block] and the arguments>"
+
+    def __call__(self, *_: Any, **__: Any) -> None:
+        raise TypeError(
+            f"say how to launch it: with_warp_size({self.name}, {self.warp_size})[grid, block](arguments), "
+            "as for the launch itself"
+        )
+
+    def __getitem__(self, configuration: Any) -> Callable[..., None]:
+        if not isinstance(configuration, tuple) or len(configuration) not in (2, 3, 4):
+            raise ValueError("must specify at least the griddim and blockdim")
+        run = self.run_raw if self.is_raw else self.run_python
+        return lambda *arguments: run(configuration, arguments)
+
+    def run_python(self, configuration: tuple, arguments: tuple) -> None:
+        kernel = self.kernel
+        if kernel.warp_size != self.warp_size:
+            kernel = CUDADispatcher(kernel.py_func, False, [], warp_size=self.warp_size)
+        on_host = [_on_host(value) for value in arguments]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what a launch copies: here nothing crosses a bus
+            kernel[configuration](*on_host)
+        _back(arguments, on_host)
+
+    def run_raw(self, configuration: tuple, arguments: tuple) -> None:
+        from host_to_device.standins import cuda_cpp, cupy
+        from host_to_device.standins.cupy import launching
+        from host_to_device.standins.cupy.generated import with_complex
+        from host_to_device.standins.cupy.raw import RawKernel
+
+        given = self.kernel
+        options = tuple(given.options or ())
+        grid, block, *rest = configuration
+        sizes = dimensions(grid, "griddim", None), dimensions(block, "blockdim", None)
+        shared = int(rest[1]) if len(rest) > 1 else 0
+        module = cuda_cpp.compile(
+            with_complex(given.code),
+            name_expressions=getattr(given, "name_expressions", None) or (),
+            options=options,
+            warp_size=self.warp_size,
+        )
+        function = module.function(given.name)
+        on_host = [_on_host(value) for value in arguments]
+        values = [
+            cupy.array(value) if value is not original and isinstance(value, np.ndarray) else value
+            for value, original in zip(on_host, arguments, strict=True)
+        ]
+        passed = RawKernel(given.code, given.name, options)._passed(function, values)
+        now = settings_now()
+        launching.launch(function, *sizes, passed, shared, seed=now.seed, seconds=now.seconds)
+        _back(arguments, values)
+
+
+def _on_host(value: Any) -> Any:
+    """Return an argument as a stand-in takes it: an array on a real GPU is copied to the host."""
+    if type(value).__module__.startswith("host_to_device") or isinstance(value, np.ndarray):
+        return value
+    if hasattr(value, "copy_to_host"):
+        return value.copy_to_host()
+    if hasattr(value, "__cuda_array_interface__"):
+        return value.get() if hasattr(value, "get") else value.detach().cpu().numpy()
+    return value
+
+
+def _back(arguments: tuple, after: list) -> None:
+    """Bring what a launch has left to the real GPU's arrays that it was copied from."""
+    for original, value in zip(arguments, after, strict=True):
+        if value is original:
+            continue
+        host = value.get() if hasattr(value, "get") else value
+        if hasattr(original, "copy_to_device"):
+            original.copy_to_device(np.ascontiguousarray(host))
+        elif hasattr(original, "set"):
+            original.set(np.asarray(host))
+        else:
+            import torch
+
+            original.detach().copy_(torch.from_numpy(np.asarray(host)))

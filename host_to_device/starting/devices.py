@@ -1,0 +1,63 @@
+"""`h2d.device()`: the device that PyTorch's tensors go to on this machine."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from host_to_device.starting.machine import SetUpError, is_installed
+
+if TYPE_CHECKING:
+    import torch
+
+
+def device(index: int = 0, *, mps: bool = False) -> torch.device:
+    """Return PyTorch's device for this machine: CUDA where there is a GPU, else the stand-in.
+
+    The stand-in device is built on first use, with a C++ compiler, in some seconds; later uses find it built.
+
+    Parameters
+    ----------
+    index
+        Number of the device, from 0. The stand-in has two.
+    mps
+        Take Apple's GPU where there is one. It is not CUDA, so it is taken only where it is asked for.
+
+    Returns
+    -------
+    torch.device
+        `cuda:index` where PyTorch finds a GPU and `H2D_MACHINE` is not `stand-in`; `mps:0` where that was asked for
+        and is there; else `standin:index`.
+
+    Raises
+    ------
+    RuntimeError
+        If there is no device of that number, as PyTorch says it: "invalid device ordinal".
+    SetUpError
+        If there is no PyTorch, or no C++ compiler to build the stand-in with, or if `H2D_MACHINE=gpu` and PyTorch
+        finds no GPU.
+    """
+    choice = os.environ.get("H2D_MACHINE", "")
+    if not is_installed("torch"):
+        raise SetUpError("h2d.device() needs PyTorch: pip install torch")
+    import torch
+
+    if choice != "stand-in":
+        if torch.cuda.is_available():
+            return _chosen("cuda", index, torch.cuda.device_count())
+        if mps and torch.backends.mps.is_available():
+            return _chosen("mps", index, 1)
+        if choice == "gpu":
+            raise SetUpError("H2D_MACHINE is 'gpu', but PyTorch finds no GPU here")
+    from host_to_device.standins import torch_device
+
+    return _chosen(torch_device.NAME, index, torch_device.load().devices())
+
+
+def _chosen(type_: str, index: int, count: int) -> torch.device:
+    import torch
+
+    if not 0 <= index < count:
+        error = getattr(torch, "AcceleratorError", RuntimeError)
+        raise error(f"{type_.upper()} error: invalid device ordinal")
+    return torch.device(type_, index)

@@ -1,0 +1,6 @@
+"""Every near miss of the corpus."""
+
+from tests.corpora.kernels.near import atomics, memory, waiting
+
+TOPICS = [memory, waiting, atomics]
+ALL = [case for topic in TOPICS for case in topic.CASES]

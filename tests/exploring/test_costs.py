@@ -1,0 +1,109 @@
+"""The explorer of what copying costs: its model, its picture, its limits and its two faces."""
+
+import re
+from types import SimpleNamespace
+
+import pytest
+
+import host_to_device as h2d
+from host_to_device.exploring.costs import SLIDERS, CostPicture
+from host_to_device.measuring.predicting import predict
+from host_to_device.rendering import units
+
+MACHINE = SimpleNamespace(
+    machine_name="a machine of the test",
+    stamp="the test",
+    limits={
+        "launch latency": {"value": 2e-6},
+        "wait latency": {"value": 5e-6},
+        "host to device, pageable": {"value": 10e9},
+        "device to host, pageable": {"value": 10e9},
+        "matmul float32": {"value": 1e13},
+    },
+)
+
+
+def test_the_model_is_that_of_predict():
+    n, k, batch = 3_000, 4, 8
+    picture = CostPicture(n, batch, k, 50, launch=2, latency=7, bandwidth=10, device_rate=10_000)
+    moved = {"host to device": 4 * n * batch, "device to host": 4 * n * batch}
+    whole = predict(copies=2, waits=2, launches=k, bytes=moved, flops=50 * n * k * batch, machine=MACHINE)
+    assert picture.device(n) == pytest.approx(whole.seconds / batch)
+
+
+def test_the_lines_meet_where_it_says():
+    for values in ({}, {"k": 10}, {"batch": 64}, {"bandwidth": 500.0, "operations": 3}):
+        picture = CostPicture(**values)
+        n = picture.crossover
+        assert picture.host(n) == pytest.approx(picture.device(n))
+        assert picture.host(2 * n) > picture.device(2 * n) and picture.host(n / 2) < picture.device(n / 2)
+
+
+def test_the_crossover_moves_as_the_chapter_says():
+    base = CostPicture().crossover
+    assert CostPicture(launch=38).crossover > base and CostPicture(latency=96.0).crossover > base
+    assert CostPicture(batch=100).crossover < base / 50
+    assert CostPicture(k=100).crossover < base and CostPicture(bandwidth=160).crossover < base
+
+
+def test_an_addition_that_crosses_the_bus_never_pays():
+    picture = CostPicture(operations=1)
+    assert picture.crossover is None
+    assert "never cross" in picture.summary() and '<p style="color' in picture.html()
+    assert "<circle" in picture.svg()
+
+
+def test_the_parts_are_the_whole():
+    picture = CostPicture(12_345, 7, 3)
+    assert sum(picture.parts(500).values()) == pytest.approx(picture.device(500))
+    assert all(name in picture.svg() for name in picture.parts(500))
+
+
+def test_alternative_text_says_what_the_picture_shows():
+    alt = CostPicture().alt()
+    assert "10,000 elements: host 20.0 µs, device" in alt and "The lines cross at 15," in alt
+
+
+def test_the_lines_stand_as_a_table_below_the_picture():
+    picture = CostPicture(size=12_345)
+    rows = re.findall(r'<tr><th scope="row">([\d,]+)</th>(.*?)</tr>', picture.html())
+    assert [size for size, _ in rows] == [
+        *("100", "1,000", "10,000", "12,345", "100,000", "1,000,000", "10,000,000", "100,000,000")
+    ]
+    cells = re.findall("<td>(.*?)</td>", dict(rows)["12,345"])
+    seconds = [picture.host(12_345), *picture.parts(12_345).values(), picture.device(12_345)]
+    assert cells == [units.seconds(each) for each in seconds]
+
+
+@pytest.mark.parametrize("name", SLIDERS)
+def test_numbers_outside_the_picture_are_refused_by_name(name):
+    _, low, high, _ = SLIDERS[name]
+    for value in (low / 2, high * 2, "3", True, None):
+        with pytest.raises(ValueError, match=f"{name} is .*: the picture takes a"):
+            h2d.explore_cost(**{name: value})
+
+
+@pytest.mark.parametrize("name", SLIDERS)
+def test_both_ends_of_every_slider_draw_a_picture(name):
+    _, low, high, _ = SLIDERS[name]
+    for value in (low, high):
+        svg = CostPicture(**{name: value}).svg()
+        assert "nan" not in svg and "inf" not in svg
+
+
+def test_sliders_redraw_the_picture():
+    explorer = h2d.explore_cost()
+    *sliders, view = explorer.widget().children
+    assert len(sliders) == len(SLIDERS)
+    before = view.value
+    sliders[1].value = 100
+    assert view.value != before and explorer.picture.batch == 100
+    for slider in sliders:
+        for end in (slider.min, slider.max):
+            slider.value = 10**end
+    assert explorer.picture.host_rate == 10_000
+
+
+def test_a_static_page_has_the_picture():
+    bundle = h2d.explore_cost()._repr_mimebundle_()
+    assert 'role="img"' in bundle["text/html"] and bundle["text/plain"].startswith("10,000 elements")

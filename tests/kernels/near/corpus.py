@@ -1,6 +1,0 @@
-"""Every near miss of the corpus."""
-
-from tests.kernels.near import atomics, memory, waiting
-
-TOPICS = [memory, waiting, atomics]
-ALL = [case for topic in TOPICS for case in topic.CASES]

@@ -1,0 +1,219 @@
+"""What runs here: every branch of start(), with and without a driver."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import textwrap
+
+import pytest
+
+from host_to_device.starting import machine
+from host_to_device.starting.machine import Gpu, Machine, SetUpError
+
+T4 = Gpu("Tesla T4", 15_637_086_208, (7, 5))
+ONE_GPU = Machine((T4,), "580.65.06", (13, 0))
+
+
+def run(code: str, **environment: str) -> subprocess.CompletedProcess:
+    """Run code in a fresh Python, where numba has not been imported; from a file, so that kernels have a source."""
+    with tempfile.NamedTemporaryFile("w", suffix=".py", delete=False) as script:
+        script.write(textwrap.dedent(code))
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", script.name],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        timeout=120,
+    )
+
+
+@pytest.fixture
+def on(monkeypatch):
+    """Pretend to be on a given machine, with the given modules installed."""
+
+    def pretend(
+        found: Machine, installed: tuple[str, ...] = ("cupy", "numba_cuda"), choice: str = ""
+    ) -> None:
+        monkeypatch.setattr(machine, "find", lambda: found)
+        monkeypatch.setattr(machine, "is_installed", lambda module: module in installed)
+        monkeypatch.setattr(machine, "chosen", None)
+        monkeypatch.setenv("H2D_MACHINE", choice)
+
+    return pretend
+
+
+def test_stand_in_runs_a_kernel_and_says_what_it_is_in_one_line():
+    done = run("""
+        import host_to_device as h2d
+        h2d.start()
+        h2d.start()
+        import numpy as np
+        from numba import cuda
+        @cuda.jit
+        def fill(x):
+            i = cuda.grid(1)
+            if i < x.size:
+                x[i] = i
+        x = np.zeros(5)
+        fill[1, 8](x)
+        print(x.tolist(), h2d.size(stand_in=1, gpu=2))
+    """)
+    assert done.returncode == 0, done.stderr
+    first, second, values = done.stdout.splitlines()
+    assert first == second
+    assert "no GPU in use" in first and "times are not a GPU's" in first
+    assert values == "[0.0, 1.0, 2.0, 3.0, 4.0] 1"
+
+
+def test_numba_cuda_imported_too_early_is_named():
+    done = run("""
+        from numba import cuda
+        import host_to_device as h2d
+        h2d.start()
+    """)
+    assert done.returncode != 0
+    last = done.stderr.splitlines()[-1]
+    assert "numba.cuda was imported before h2d.start(), and cuda would stay" in last
+    assert "restart the kernel" in last
+
+
+def test_numba_alone_may_be_imported_before():
+    done = run("""
+        import numba
+        from numba import njit, prange
+        import host_to_device as h2d
+        h2d.start()
+        from numba import cuda
+        assert cuda is numba.cuda and "stand-in" in cuda.implementation
+        assert njit(lambda x: x + 1)(1) == 2
+        h2d.stop()
+        from numba import cuda
+        assert cuda.implementation != "host_to_device stand-in"
+        h2d.stop()
+    """)
+    assert done.returncode == 0, done.stderr
+
+
+def test_gpu_line_names_gpu_memory_driver_and_versions(on, capsys):
+    on(ONE_GPU)
+    machine.start()
+    line = capsys.readouterr().out
+    assert line.count("\n") == 1
+    for part in ("Tesla T4", "14.6 GiB", "7.5", "580.65.06", "CUDA 13.0", "numba-cuda", "CuPy"):
+        assert part in line
+    assert machine.size(stand_in=1, gpu=2) == 2
+
+
+def test_several_gpus_are_counted(on, capsys):
+    on(Machine((T4, T4, T4), "580", (13, 0)))
+    machine.start()
+    assert "Tesla T4 (and 2 more)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("cuda", "installed", "wanted", "not_wanted"),
+    [
+        ((13, 0), (), ['"cupy-cuda13x[ctk]"', '"numba-cuda[cu13]"'], []),
+        ((12, 4), (), ['"cupy-cuda12x[ctk]"', '"numba-cuda[cu12]"'], []),
+        ((12, 4), ("cupy",), ['"numba-cuda[cu12]"'], ["cupy"]),
+        ((13, 1), ("numba_cuda",), ['"cupy-cuda13x[ctk]"'], ["numba-cuda"]),
+    ],
+)
+def test_gpu_without_its_packages_gets_the_command_not_a_stand_in(on, cuda, installed, wanted, not_wanted):
+    on(Machine((T4,), "560", cuda), installed)
+    with pytest.raises(SetUpError) as problem:
+        machine.start()
+    command = str(problem.value).split("restart the kernel:")[1].split("(to go on")[0]
+    assert "pip install" in command
+    assert all(package in command for package in wanted)
+    assert not any(package in command for package in not_wanted)
+    with pytest.raises(SetUpError):
+        machine.size(stand_in=1, gpu=2)
+
+
+def test_stand_in_on_a_gpu_machine_is_used_when_asked_for(on, monkeypatch, capsys):
+    on(ONE_GPU, choice="stand-in")
+    monkeypatch.setattr(machine.standins, "redirect", list)
+    machine.start()
+    assert "no GPU in use" in capsys.readouterr().out
+
+
+def test_gpu_can_be_insisted_on(on):
+    on(Machine(), choice="gpu")
+    with pytest.raises(SetUpError, match="no NVIDIA driver"):
+        machine.start()
+
+
+def test_unknown_choice_is_refused(on):
+    on(ONE_GPU, choice="cpu")
+    with pytest.raises(SetUpError, match="'gpu' or 'stand-in'"):
+        machine.start()
+
+
+def test_a_driver_that_finds_no_device_is_quoted(on, monkeypatch, capsys):
+    on(Machine(problem="CUDA's driver says: no CUDA-capable device is detected"))
+    monkeypatch.setattr(machine.standins, "redirect", list)
+    machine.start()
+    assert "no CUDA-capable device is detected" in capsys.readouterr().out
+
+
+def test_size_needs_start(monkeypatch):
+    monkeypatch.setattr(machine, "chosen", None)
+    with pytest.raises(SetUpError, match="start"):
+        machine.size(stand_in=1, gpu=2)
+
+
+def test_notebooks_show_one_line_instead_of_a_traceback():
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell()
+    shown = []
+    shell._showtraceback = lambda _kind, _value, lines: shown.extend(lines)
+    shell.run_cell("from host_to_device import SetUpError\nraise SetUpError('do this')")
+    assert shown == ["host_to_device: do this"]
+
+
+FAKE_DRIVER = r"""
+#include <stdio.h>
+#include <string.h>
+int cuInit(unsigned flags) { return %(init)d; }
+int cuDriverGetVersion(int *version) { *version = 12040; return 0; }
+int cuDeviceGetCount(int *count) { *count = 1; return 0; }
+int cuDeviceGetName(char *name, int length, int device) { strncpy(name, "Fake GPU", length); return 0; }
+int cuDeviceTotalMem_v2(size_t *bytes, int device) { *bytes = 8ull << 30; return 0; }
+int cuDeviceGetAttribute(int *value, int which, int device) { *value = which == 75 ? 8 : 6; return 0; }
+int cuGetErrorString(int status, const char **text) { *text = "no CUDA-capable device is detected"; return 0; }
+"""
+
+
+@pytest.fixture
+def driver(tmp_path, monkeypatch):
+    """Build a driver library with CUDA's entry points, so that the probe asks a real one."""
+
+    def build(init: int = 0) -> None:
+        source, library = tmp_path / "fake.c", tmp_path / f"libcuda{init}.so"
+        source.write_text(FAKE_DRIVER % {"init": init})
+        try:
+            subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True, capture_output=True)
+        except FileNotFoundError:
+            pytest.skip("needs a C compiler to build a driver to ask")
+        monkeypatch.setattr(machine, "driver_library", lambda: str(library))
+        monkeypatch.setattr(machine, "driver_version", lambda: "550.54")
+
+    return build
+
+
+def test_probe_reads_what_the_driver_says(driver):
+    driver()
+    assert machine.find() == Machine((Gpu("Fake GPU", 8 << 30, (8, 6)),), "550.54", (12, 4))
+
+
+def test_probe_quotes_the_drivers_error(driver):
+    driver(init=100)
+    assert machine.find() == Machine(problem="CUDA's driver says: no CUDA-capable device is detected")
+
+
+def test_no_driver_is_no_gpu(monkeypatch):
+    monkeypatch.setattr(machine, "driver_library", lambda: None)
+    assert machine.find() == Machine()
