@@ -26,7 +26,7 @@ def pytest_sessionfinish(session):
 
 
 BUILD = """
-from host_to_device.starting.machine import SetUpError
+from host_to_device.support.installed import SetUpError
 from host_to_device.standins.torch_device import building
 
 try:

@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.simt import aligned, machine, spread
 from host_to_device import counting
 from host_to_device.standins import events, imports
-from host_to_device.starting.machine import SetUpError
+from host_to_device.support.installed import SetUpError
 
 GOAL = 0.20  # of the time without counting
 NO_DEVICE = "PyTorch training: not measured, there is no stand-in device inside PyTorch here"

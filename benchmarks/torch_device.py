@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.simt import aligned, machine, spread
 from host_to_device.standins import torch_device
 from host_to_device.standins.torch_device import building
-from host_to_device.starting.machine import is_installed
+from host_to_device.support.installed import is_installed
 
 BYTES = 64_000_000
 GOALS = {"step": 5.0, "copy": 2.0}  # times as slow as the CPU

@@ -27,7 +27,8 @@ from host_to_device.rendering.animation import animate
 from host_to_device.standins.numba_cuda.launching import stand_in
 from host_to_device.standins.warp_sizes import with_warp_size
 from host_to_device.starting.devices import device
-from host_to_device.starting.machine import SetUpError, size, start, stop
+from host_to_device.starting.machine import size, start, stop
+from host_to_device.support.installed import SetUpError
 
 __all__ = [
     "SetUpError",

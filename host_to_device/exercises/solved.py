@@ -19,6 +19,7 @@ from typing import Any
 
 from host_to_device.exercises.definition import NUMBER
 from host_to_device.rendering.table import Table
+from host_to_device.support import folders
 
 VERSION = 1
 PATIENCE = 2.0  # seconds to wait for another notebook that writes
@@ -30,13 +31,7 @@ def file() -> Path | None:
     given = os.environ.get("H2D_PROGRESS", "")
     if given:
         return None if given.lower() in ("off", "0") else Path(given).expanduser()
-    if sys.platform == "win32":
-        folder = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        folder = Path.home() / "Library" / "Application Support"
-    else:
-        folder = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
-    return folder / "host-to-device" / "progress.json"
+    return folders.data("progress.json")
 
 
 def read(path: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:

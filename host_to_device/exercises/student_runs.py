@@ -14,10 +14,11 @@ import numpy as np
 
 from host_to_device.checking import check
 from host_to_device.counting import count as counting
+from host_to_device.exercises import safety
 from host_to_device.exercises.values import plain
 from host_to_device.standins.numba_cuda.launching import stand_in
 from host_to_device.standins.warp_sizes import with_warp_size
-from host_to_device.starting.machine import SetUpError
+from host_to_device.support.installed import SetUpError
 
 GUARD = 16  # elements before and behind every output that nobody may touch
 # An element of an output that holds the first fill after one launch and the second after another was never written.
@@ -73,7 +74,7 @@ def shape_of(argument: Out | InOut) -> tuple[int, ...]:
 @contextlib.contextmanager
 def _in_time() -> Iterator[None]:
     """Let the stand-in stop a launch by itself just before the exercise's time is up: it knows where it was."""
-    with stand_in(seconds=max(0.1, 0.9 * shelter.seconds_left())):
+    with stand_in(seconds=max(0.1, 0.9 * safety.seconds_left())):
         yield
 
 
@@ -172,7 +173,7 @@ def run_kernel(
             "not_compared": [names[place] for place in not_compared],
         }
     on_host = [_for_check(each) for each in arguments]
-    seconds = max(0.5, 0.6 * shelter.seconds_left())
+    seconds = max(0.5, 0.6 * safety.seconds_left())
     checked = check(kernel, schedules=schedules, seconds=seconds, warp_size=warp_size, **options)
     if not hasattr(kernel, "py_func"):
         on_host = _on_device_of_cupy(on_host)
@@ -213,7 +214,7 @@ def run_notes(
     """
     grid, block = (tuple(each) if isinstance(each, list | tuple) else each for each in (grid, block))
     names = parameters_of(kernel, len(arguments))
-    checked = check(kernel, schedules=1, notes=True, seconds=max(0.5, 0.6 * shelter.seconds_left()))
+    checked = check(kernel, schedules=1, notes=True, seconds=max(0.5, 0.6 * safety.seconds_left()))
     report = checked[grid, block](*(_for_check(each) for each in arguments))
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for note in report.notes:

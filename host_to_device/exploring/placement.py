@@ -19,7 +19,7 @@ from host_to_device.counting import count
 from host_to_device.exploring.explorer import INK, QUIET, WARNING, Explorer
 from host_to_device.rendering.table import Table
 from host_to_device.starting.devices import device as device_of
-from host_to_device.starting.machine import SetUpError
+from host_to_device.support.installed import SetUpError
 
 LINE, HOST, DEVICE = "var(--h2d-line, #d9d9d9)", "var(--h2d-blue, #0072b2)", "var(--h2d-orange, #d55e00)"
 FILL = "var(--h2d-orange-soft, #fbe5d6)"

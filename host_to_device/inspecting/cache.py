@@ -13,7 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from host_to_device.standins.cuda_cpp.compiler import Cache, default_folder
+from host_to_device.support import folders
+from host_to_device.support.caching import Cache
 
 _caches: dict[Path, Cache] = {}
 _recent: dict[str, Any] = {}
@@ -21,7 +22,7 @@ MOST_RECENT = 64
 
 
 def _cache() -> Cache:
-    folder = default_folder().parent / "inspected"
+    folder = folders.cache("inspected")
     if folder not in _caches:
         _caches[folder] = Cache(folder)
     return _caches[folder]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from host_to_device.starting.machine import SetUpError
+from host_to_device.support.installed import SetUpError
 
 
 class CannotShow(ValueError):

@@ -14,7 +14,6 @@ import math
 import os
 import re
 import statistics
-import sys
 import uuid
 import warnings
 from collections.abc import Iterable, Sequence
@@ -24,6 +23,7 @@ from typing import Any
 
 from host_to_device.measuring import machines
 from host_to_device.rendering import units
+from host_to_device.support import folders
 
 SCHEMA = 1
 PACKAGE = Path(__file__).resolve().parent.parent
@@ -163,14 +163,7 @@ def private_folder() -> Path:
     """Return the folder of the reader's own records: `H2D_MEASUREMENTS`, or one where the system keeps such data."""
     if named := os.environ.get("H2D_MEASUREMENTS"):
         return Path(named).expanduser()
-    home = Path.home()
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = home / "Library" / "Application Support"
-    else:
-        base = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
-    return base / "host-to-device" / "measurements"
+    return folders.data("measurements")
 
 
 def records(folders: Iterable[Path] | None = None) -> list[Record]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from host_to_device.starting.machine import SetUpError, is_installed
+from host_to_device.support.installed import SetUpError, is_installed
 
 if TYPE_CHECKING:
     import torch

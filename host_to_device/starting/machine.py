@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-import importlib.util
 import json
 import os
 import subprocess
 import sys
 from dataclasses import dataclass
-from importlib import metadata
 
 from host_to_device import standins
+from host_to_device.support.installed import SetUpError, is_installed, version_of
 
 # Asked in a child process: initialising CUDA in this one would break every later fork of it.
 PROBE = """
@@ -44,14 +43,6 @@ CHOICES = ("gpu", "stand-in")
 
 # What start() chose, one of CHOICES; None before it has run.
 chosen: str | None = None
-
-
-class SetUpError(RuntimeError):
-    """What has to be done before this machine can go on: the message says it. Notebooks show the line alone."""
-
-    def _render_traceback_(self) -> list[str]:
-        # IPython asks an exception for its own rendering: the traceback would bury the one useful line.
-        return [f"host_to_device: {self}"]
 
 
 @dataclass(frozen=True)
@@ -115,20 +106,6 @@ def find() -> Machine:
     gpus = tuple(Gpu(name, memory, tuple(capability)) for name, memory, capability in answer["gpus"])
     major, rest = divmod(answer["cuda"], 1000)
     return Machine(gpus, driver_version(), (major, rest // 10))
-
-
-def is_installed(module: str) -> bool:
-    return importlib.util.find_spec(module) is not None
-
-
-def version_of(*distributions: str) -> str:
-    """Return the version of the first of these distributions that is installed, or `?`."""
-    for distribution in distributions:
-        try:
-            return metadata.version(distribution)
-        except metadata.PackageNotFoundError:
-            continue
-    return "?"
 
 
 def missing_command(machine: Machine) -> str | None:

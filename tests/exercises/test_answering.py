@@ -41,7 +41,7 @@ from host_to_device.exercises import (
     run_function,
     run_kernel,
     run_ratio,
-    shelter,
+    safety,
     solved,
     values,
 )
@@ -209,8 +209,8 @@ def state():
         "path": list(sys.path),
         "builtins": dict(vars(builtins)),
         "exit": (os._exit, os.abort),
-        "replaced": {f"{o}.{n}": v for (o, n), v in shelter.replaced().items()},
-        "limits": list(shelter._ends),
+        "replaced": {f"{o}.{n}": v for (o, n), v in safety.replaced().items()},
+        "limits": list(safety._ends),
     }
 
 
@@ -495,15 +495,15 @@ def test_what_the_notebook_has_changed_does_not_matter_and_stays(code, told, cap
     """Before the answer: a wrong answer stays wrong and a right one right, and the change is still there afterwards."""
     around = state()
     names = notebook(KERNEL, ADD)
-    originals = dict(shelter._originals)
-    originals_seen = shelter.replaced()
+    originals = dict(safety._originals)
+    originals_seen = safety.replaced()
     assert not originals_seen
     filters, limit, folder = list(warnings.filters), sys.getrecursionlimit(), os.getcwd()
     options, errors = np.get_printoptions(), np.geterr()
     collecting, states = gc.isenabled(), (random.getstate(), np.random.get_state())
     try:
         run_cell(code, names)
-        before, verdicts = shelter.replaced(), []
+        before, verdicts = safety.replaced(), []
         for number, wrong in (("99.2", body("return b")), ("99.1", kernel("pass"))):
             right = asked(number, names)
             keep = names["add"], names["twice"]
@@ -511,7 +511,7 @@ def test_what_the_notebook_has_changed_does_not_matter_and_stays(code, told, cap
             rejected = asked(number, names)
             names["add"], names["twice"] = keep
             verdicts += [(right, True), (rejected, False)]
-        after = shelter.replaced()
+        after = safety.replaced()
     finally:
         for (owner, name), value in originals.items():
             if vars(owner).get(name) is not value:

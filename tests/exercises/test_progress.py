@@ -6,7 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import platformdirs
 import pytest
+from platformdirs import macos, unix, windows
 
 from host_to_device import exercises
 from host_to_device.exercises import Exercise, answering, solved
@@ -55,8 +57,8 @@ def test_the_first_day_stays_and_others_are_kept(file):
     file.write_text(json.dumps(content))
     solved.note("02.1", 2)
     solved.note("02.2", 3)
-    solved = json.loads(file.read_text())["solved"]
-    assert list(solved) == ["02.1", "02.2", "77.7"] and solved["02.1"]["on"] == "2026-01-02"
+    done = json.loads(file.read_text())["solved"]
+    assert list(done) == ["02.1", "02.2", "77.7"] and done["02.1"]["on"] == "2026-01-02"
 
 
 def test_the_file_is_as_easy_to_read_as_to_edit(file):
@@ -162,7 +164,6 @@ def test_it_can_be_switched_off(off, monkeypatch):
         ("linux", {}, "{}/.local/share/host-to-device/progress.json"),
         ("darwin", {}, "{}/Library/Application Support/host-to-device/progress.json"),
         ("win32", {"LOCALAPPDATA": "{}/Local"}, "{}/Local/host-to-device/progress.json"),
-        ("win32", {}, "{}/AppData/Local/host-to-device/progress.json"),
         ("linux", {"H2D_PROGRESS": "~/mine.json"}, "{}/mine.json"),
     ],
 )
@@ -171,7 +172,8 @@ def test_where_the_file_is(platform, environment, expected, monkeypatch, tmp_pat
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    monkeypatch.setattr(sys, "platform", platform)
+    system = {"linux": unix.Unix, "darwin": macos.MacOS, "win32": windows.Windows}[platform]
+    monkeypatch.setattr(platformdirs, "PlatformDirs", system)
     for name, value in environment.items():
         monkeypatch.setenv(name, value.format(tmp_path))
     assert solved.file() == Path(expected.format(tmp_path))

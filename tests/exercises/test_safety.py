@@ -9,6 +9,8 @@ import time
 
 import pytest
 
+from host_to_device.exercises import safety
+
 posix = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no alarm signal")
 
 
@@ -16,16 +18,16 @@ def left_behind() -> dict[str, object]:
     return {
         "trace": sys.gettrace(),
         "handler": hasattr(signal, "SIGALRM") and signal.getsignal(signal.SIGALRM),
-        "limits": list(shelter._ends),
+        "limits": list(safety._ends),
         "watchers": [each for each in threading.enumerate() if each.name == "h2d time limit"],
     }
 
 
 def test_it_returns_what_the_code_returns():
     before = left_behind()
-    assert shelter.within(5, divmod, 7, 2) == (3, 1)
+    assert safety.within(5, divmod, 7, 2) == (3, 1)
     with pytest.raises(ZeroDivisionError):
-        shelter.within(5, divmod, 7, 0)
+        safety.within(5, divmod, 7, 0)
     assert left_behind() == before
 
 
@@ -51,8 +53,8 @@ def waits_in_a_module_of_pythons_own():
 @pytest.mark.parametrize("code", [never_ends, puts_the_alarm_off, waits_in_a_module_of_pythons_own])
 def test_the_time_is_up(code):
     before, began = left_behind(), time.monotonic()
-    with pytest.raises(shelter.TimeUp):
-        shelter.within(0.1, code)
+    with pytest.raises(safety.TimeUp):
+        safety.within(0.1, code)
     assert time.monotonic() - began < 10
     assert left_behind() == before
 
@@ -62,8 +64,8 @@ def test_in_another_thread_than_the_main_one():
 
     def run():
         try:
-            shelter.within(0.1, never_ends_unless_thrown_at)
-        except shelter.TimeUp:
+            safety.within(0.1, never_ends_unless_thrown_at)
+        except safety.TimeUp:
             ended.append(True)
 
     def never_ends_unless_thrown_at():
@@ -73,21 +75,21 @@ def test_in_another_thread_than_the_main_one():
     thread = threading.Thread(target=run)
     thread.start()
     thread.join(20)
-    assert ended == [True] and not shelter._ends
+    assert ended == [True] and not safety._ends
 
 
 def test_an_exception_that_meets_the_end_does_not_keep_it_from_ending(monkeypatch):
-    end, left = shelter._Limit.end, [3]
+    end, left = safety._Limit.end, [3]
 
     def interrupted(self):
         if left[0]:
             left[0] -= 1
-            raise shelter.TimeUp
+            raise safety.TimeUp
         end(self)
 
-    monkeypatch.setattr(shelter._Limit, "end", interrupted)
+    monkeypatch.setattr(safety._Limit, "end", interrupted)
     before = left_behind()
-    assert shelter.within(5, int) == 0
+    assert safety.within(5, int) == 0
     assert left == [0] and left_behind() == before
 
 

@@ -329,6 +329,7 @@ def test_hooks_fetch_nothing():
 COLAB = """\
 # Do not modify this file directly; it is generated
 absl-py==1.4.0
+filelock==3.19.1
 google-colab @ file:///colabtools/dist/google_colab-1.0.0.tar.gz
 ipywidgets==7.7.1
 jaxlib @ https://example.com/jaxlib-0.4.16+cuda11.cudnn86-cp310-cp310-manylinux2014_x86_64.whl#sha256=78b3
@@ -336,6 +337,7 @@ jupyter_client==7.4.9
 matplotlib==3.10.0
 numba==0.60.0
 numpy==2.0.2
+platformdirs==4.3.8
 pytest==8.4.2
 torch @ https://example.com/torch-2.1.0%2Bcu118-cp310-cp310-linux_x86_64.whl#sha256=a81b
 torchvision==0.26.0+cu128
@@ -360,7 +362,14 @@ def test_colab_lists_are_read():
 
 def test_our_bounds_hold_on_colab():
     wanted = colab_packages.dependencies(text("pyproject.toml"))
-    assert {requirement.name for requirement in wanted} == {"numpy", "numba", "matplotlib", "ipywidgets"}
+    assert {requirement.name for requirement in wanted} == {
+        "numpy",
+        "numba",
+        "matplotlib",
+        "ipywidgets",
+        "platformdirs",
+        "filelock",
+    }
     assert colab_packages.unmet(wanted, colab_packages.packages(COLAB)) == []
 
 

@@ -9,7 +9,8 @@ import textwrap
 import pytest
 
 from host_to_device.starting import machine
-from host_to_device.starting.machine import Gpu, Machine, SetUpError
+from host_to_device.starting.machine import Gpu, Machine
+from host_to_device.support.installed import SetUpError
 
 T4 = Gpu("Tesla T4", 15_637_086_208, (7, 5))
 ONE_GPU = Machine((T4,), "580.65.06", (13, 0))

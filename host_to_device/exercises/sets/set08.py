@@ -9,7 +9,7 @@ import torch
 from host_to_device.counting import count
 from host_to_device.exercises import Exercise, Wrong, inputs, judge_array, judge_counts
 from host_to_device.starting.devices import device as device_of
-from host_to_device.starting.machine import SetUpError
+from host_to_device.support.installed import SetUpError
 
 TITLE = "Device placement"
 

@@ -42,6 +42,7 @@ from host_to_device.standins.numba_cuda import (
     uniformity,
 )
 from host_to_device.standins.numba_cuda.rewriting import LINEAR, PREFIX, SHARED, STOP, THREAD, Program
+from host_to_device.support import folders
 
 OPTIONS = "nogil=True, error_model='numpy', boundscheck=True"
 # Python calls `launch` alone, which takes with it to the disk what it calls: a third less to compile.
@@ -425,8 +426,7 @@ def shared_type(array: rewriting.SharedArray) -> types.Array:
 @cache
 def cache_folder() -> Path | None:
     """Return the folder for compiled kernels, or None where none can be written."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    folder = Path(base) / "host-to-device" / "kernels"
+    folder = folders.cache("kernels")
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryFile(dir=folder):

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable
 
 from host_to_device.standins import events
-from host_to_device.starting.machine import SetUpError, is_installed
+from host_to_device.support.installed import SetUpError, is_installed
 
 NAME = "standin"
 COUNTERS = ("h2d", "h2d_bytes", "d2h", "d2h_bytes", "d2d", "d2d_bytes", "waits", "allocations", "operations")

@@ -16,7 +16,9 @@ from pathlib import Path
 
 from host_to_device.standins.cuda_cpp import compiler
 from host_to_device.standins.cuda_cpp.errors import CompileError
-from host_to_device.starting.machine import SetUpError
+from host_to_device.support import folders
+from host_to_device.support.caching import Cache
+from host_to_device.support.installed import SetUpError
 
 SOURCE = Path(__file__).parent / "source"
 # -O1 compiles in half the time of -O2, and the kernels that do the work are PyTorch's own.
@@ -43,7 +45,7 @@ def find_compiler() -> compiler.Compiler:
 
 def folder() -> Path:
     """Return where built devices are kept: `host-to-device/torch` in the user's cache."""
-    return compiler.default_folder().parent / "torch"
+    return folders.cache("torch")
 
 
 def options(torch) -> list[str]:
@@ -76,7 +78,7 @@ def built(torch) -> Path:
     """
     tool = find_compiler()
     try:
-        cache = compiler.Cache(folder())
+        cache = Cache(folder(), CompileError)
         name = key(torch, tool)
         if found := cache.get(name):
             return found[0]

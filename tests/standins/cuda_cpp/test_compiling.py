@@ -12,6 +12,7 @@ import pytest
 
 from host_to_device.standins import cuda_cpp
 from host_to_device.standins.cuda_cpp import CompileError, compiler, modules, nvrtc
+from host_to_device.support import caching
 
 ADD = """extern "C" __global__ void add(int* x) {
     x[threadIdx.x] += 1;
@@ -234,7 +235,7 @@ def test_a_damaged_entry_is_made_anew(empty_cache, device, monkeypatch, damage):
 def test_old_entries_are_dropped_and_a_kernel_that_lost_its_file_gets_it_again(
     empty_cache, device, monkeypatch
 ):
-    monkeypatch.setattr(compiler, "MOST_ENTRIES", 4)
+    monkeypatch.setattr(caching, "MOST_ENTRIES", 4)
     module = cuda_cpp.compile(ADD)
     for number in range(8):
         cuda_cpp.compile(ADD + f"// {number}\n")

@@ -1,0 +1,56 @@
+"""The book's colours, each once: what a picture draws with, and the page's variable that replaces it in light and dark."""
+
+from __future__ import annotations
+
+import re
+
+# Colour-blind safe, after Okabe and Ito (2008). `_static/book.css` sets the variables for light and dark pages.
+COLOURS = {
+    "ink": "#1a1a1a",
+    "quiet": "#6b6b6b",
+    "line": "#d9d9d9",
+    "paper": "#ffffff",
+    "blue": "#0072b2",
+    "orange": "#d55e00",
+    "green": "#009e73",
+    "purple": "#aa4499",
+    "blue-soft": "#dcebf7",
+    "orange-soft": "#fbe5d6",
+    "green-soft": "#dcf2ea",
+    "idle": "#ece9e4",
+    "orange-text": "#b84a00",
+}
+
+
+def variable(name: str) -> str:
+    """Return a colour as CSS: the page's variable, with the colour itself for pages that do not set it.
+
+    Raises
+    ------
+    KeyError
+        If the palette has no colour of this name.
+    """
+    return f"var(--h2d-{name}, {COLOURS[name]})"
+
+
+def themed(svg: str) -> str:
+    """Return an SVG text whose colours of the palette follow the page's theme."""
+    names = {colour: name for name, colour in COLOURS.items()}
+    return re.sub(
+        rf"(?:{'|'.join(names)})\b", lambda found: variable(names[found[0].lower()]), svg, flags=re.I
+    )
+
+
+INK, QUIET, LINE, PAPER = variable("ink"), variable("quiet"), variable("line"), variable("paper")
+BLUE, ORANGE, GREEN, PURPLE = variable("blue"), variable("orange"), variable("green"), variable("purple")
+BLOCK_FILLS = (variable("blue-soft"), variable("orange-soft"), variable("green-soft"))
+IDLE = variable("idle")
+WARNING = variable("orange-text")
+
+# For front ends whose dark theme is not the book's: JupyterLab, VS Code, Colab.
+DARK = """<style>
+body[data-jp-theme-light="false"] .h2d-figure, body.vscode-dark .h2d-figure, html[theme="dark"] .h2d-figure {
+  --h2d-ink: #e6e8eb; --h2d-quiet: #a4acb6; --h2d-line: #414a55; --h2d-paper: #15191e; --h2d-blue: #56b4e9;
+  --h2d-orange: #f2955a; --h2d-orange-text: #f2955a;
+  --h2d-green: #3fc79d; --h2d-purple: #d793cd; color: #e6e8eb; }
+</style>"""
