@@ -174,6 +174,7 @@ def test_where_the_file_is(platform, environment, expected, monkeypatch, tmp_pat
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
     system = {"linux": unix.Unix, "darwin": macos.MacOS, "win32": windows.Windows}[platform]
     monkeypatch.setattr(platformdirs, "PlatformDirs", system)
+    monkeypatch.setattr(windows, "get_win_folder", windows.get_win_folder_from_env_vars)
     for name, value in environment.items():
         monkeypatch.setenv(name, value.format(tmp_path))
     assert solved.file() == Path(expected.format(tmp_path))
