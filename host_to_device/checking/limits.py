@@ -1,34 +1,20 @@
-"""What one launch may ask of a GPU, by compute capability.
-
-Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" and "Features and Technical
-Specifications", as of CUDA 13.
-"""
+"""The launch limits that a check holds a launch to; `hardware.launch_limits` has the numbers and their source."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
-from host_to_device.hardware.launch_limits import MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS
+from host_to_device.hardware.launch_limits import (
+    MAX_BLOCK,
+    MAX_GRID,
+    MAX_SHARED,
+    MAX_SHARED_OPT_IN,
+    MAX_THREADS,
+)
 from host_to_device.standins.numba_cuda.rewriting import SharedArray
 
 # Of shared memory a block gets MAX_SHARED, and Numba has no way to ask for more (numba-cuda, issue 94).
-# Bytes of shared memory that a block can have at the most, if the kernel asks for them before its launch.
-SHARED = {
-    "7.0": 96 * 1024,
-    "7.2": 96 * 1024,
-    "7.5": 64 * 1024,
-    "8.0": 163 * 1024,
-    "8.6": 99 * 1024,
-    "8.7": 163 * 1024,
-    "8.9": 99 * 1024,
-    "9.0": 227 * 1024,
-    "10.0": 227 * 1024,
-    "10.3": 227 * 1024,
-    "11.0": 227 * 1024,
-    "12.0": 99 * 1024,
-    "12.1": 99 * 1024,
-}
 
 
 @dataclass(frozen=True)
@@ -50,9 +36,9 @@ def capability(value: object) -> str:
         If no limits are known for it.
     """
     text = ".".join(map(str, value)) if isinstance(value, tuple) else str(value)
-    if text not in SHARED:
+    if text not in MAX_SHARED_OPT_IN:
         raise ValueError(
-            f"no limits are known for compute capability {text}: give one of {', '.join(SHARED)}"
+            f"no limits are known for compute capability {text}: give one of {', '.join(MAX_SHARED_OPT_IN)}"
         )
     return text
 
@@ -98,7 +84,7 @@ def broken(
         found.append(
             Broken(
                 f"{static + dynamic:,} bytes of shared memory a block, and a launch gets {MAX_SHARED:,} "
-                f"(compute capability {capability} has {SHARED[capability]:,} for kernels that ask for more, "
+                f"(compute capability {capability} has {MAX_SHARED_OPT_IN[capability]:,} for kernels that ask for more, "
                 "which Numba's cannot)",
                 "Use a smaller tile, or a smaller dtype.",
                 largest.line if largest else None,

@@ -19,6 +19,8 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
+from host_to_device.hardware.launch_limits import MAX_SHARED, MAX_SHARED_OPT_IN, MAX_THREADS
+
 KIB, MIB = 2**10, 2**20
 AS_OF = "2026-11"  # when the table was last compared with its sources
 
@@ -161,24 +163,24 @@ def _cited(row: type, common: dict[str, Any], cells: dict[str, dict[str, Any]]) 
     return row(**common, **values, sources=sources)
 
 
-def _nvidia(target: str, family: str, threads: int, blocks: int, shared: int, **more: Any) -> Architecture:
-    major = int(target[3:-1])
-    reserved = KIB if major >= 8 else 0
+def _nvidia(target: str, family: str, threads: int, blocks: int, **more: Any) -> Architecture:
+    major, minor = int(target[3:-1]), target[-1]
+    shared, reserved = MAX_SHARED_OPT_IN[f"{major}.{minor}"], KIB if major >= 8 else 0
     return _cited(
         Architecture,
         {"target": target, "vendor": "NVIDIA", "family": family},
         {
             "cuda-compute-capabilities": {
                 "warp_size": 32,
-                "threads_per_block": 1024,
+                "threads_per_block": MAX_THREADS,
                 "threads_per_multiprocessor": threads,
                 "warps_per_multiprocessor": threads // 32,
                 "blocks_per_multiprocessor": blocks,
                 "registers_per_multiprocessor": 64 * KIB,
                 "registers_per_thread": 255,
-                "shared_per_multiprocessor": shared * KIB,
-                "shared_per_block": shared * KIB - reserved,
-                "shared_per_block_default": 48 * KIB,
+                "shared_per_multiprocessor": shared + reserved,
+                "shared_per_block": shared,
+                "shared_per_block_default": MAX_SHARED,
                 "shared_reserved": reserved,
                 "l1": more["l1"] * KIB,
             },
@@ -227,14 +229,14 @@ def _cdna(target: str, family: str, l1: int) -> Architecture:
 
 
 ARCHITECTURES = (
-    _nvidia("sm_70", "Volta", 2048, 32, 96, l1=128, fp32=64, fp64=32),
-    _nvidia("sm_75", "Turing", 1024, 16, 64, l1=96, fp32=64, fp64=2),
-    _nvidia("sm_80", "Ampere", 2048, 32, 164, l1=192, fp32=64, fp64=32),
-    _nvidia("sm_86", "Ampere", 1536, 16, 100, l1=128, fp32=128, fp64=2),
-    _nvidia("sm_89", "Ada Lovelace", 1536, 24, 100, l1=128, fp32=128, fp64=2),
-    _nvidia("sm_90", "Hopper", 2048, 32, 228, l1=256, fp32=128, fp64=64),
-    _nvidia("sm_100", "Blackwell", 2048, 32, 228, l1=256, fp32=128, fp64=64),
-    _nvidia("sm_120", "Blackwell", 1536, 24, 100, l1=128, fp32=128, fp64=2),
+    _nvidia("sm_70", "Volta", 2048, 32, l1=128, fp32=64, fp64=32),
+    _nvidia("sm_75", "Turing", 1024, 16, l1=96, fp32=64, fp64=2),
+    _nvidia("sm_80", "Ampere", 2048, 32, l1=192, fp32=64, fp64=32),
+    _nvidia("sm_86", "Ampere", 1536, 16, l1=128, fp32=128, fp64=2),
+    _nvidia("sm_89", "Ada Lovelace", 1536, 24, l1=128, fp32=128, fp64=2),
+    _nvidia("sm_90", "Hopper", 2048, 32, l1=256, fp32=128, fp64=64),
+    _nvidia("sm_100", "Blackwell", 2048, 32, l1=256, fp32=128, fp64=64),
+    _nvidia("sm_120", "Blackwell", 1536, 24, l1=128, fp32=128, fp64=2),
     _cdna("gfx90a", "CDNA 2", 16),
     _cdna("gfx942", "CDNA 3", 32),
     _amd(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from host_to_device.hardware import targets
-from host_to_device.hardware.targets import Architecture
+from host_to_device.hardware.targets import Target, UnknownTarget
 from host_to_device.inspecting import cuda_cpp, names, tools
 from host_to_device.inspecting.cache import kept
 from host_to_device.inspecting.errors import CannotShow
@@ -47,7 +47,7 @@ class Compiled:
 
     entry: str
     name: str
-    architecture: Architecture
+    architecture: Target
     language: str
     ptx: str | None = None
     cubin: bytes | None = None
@@ -126,17 +126,30 @@ def compile(
     )
 
 
-def _architecture(arch: object, language: str) -> Architecture:
+def target(arch: object, vendor: str) -> Target:
+    """Return a compile target as `targets.find` does, with its error as one of `h2d.show`'s.
+
+    Raises
+    ------
+    CannotShow
+        If no target has this name, or if it is the other vendor's.
+    """
+    try:
+        return targets.find(arch, vendor)
+    except UnknownTarget as problem:
+        raise CannotShow(str(problem)) from None
+
+
+def _architecture(arch: object, language: str) -> Target:
     """Return the architecture; for sources that both vendors' compilers take, its name says whose it is."""
     if arch is None:
-        return targets.find(None, "AMD" if language == "hip" else "NVIDIA")
+        return target(None, "AMD" if language == "hip" else "NVIDIA")
     try:
         found = targets.find(arch, "NVIDIA")
-    except CannotShow as problem:
-        try:
-            found = targets.find(arch, "AMD")
-        except CannotShow:
-            raise problem from None
+    except UnknownTarget as problem:
+        if problem.found is None:
+            raise CannotShow(str(problem)) from None
+        found = problem.found
     if found.vendor == "AMD" and language == "ptx":
         raise CannotShow(f"PTX cannot be compiled for {found}: it is NVIDIA's")
     return found
@@ -151,7 +164,7 @@ def _limits(options: tuple[str, ...]) -> tuple[str, ...]:
 def from_ptx(
     ptx: str,
     entry: str | None,
-    architecture: Architecture,
+    architecture: Target,
     language: str,
     *,
     lowered: str | None = None,
@@ -191,13 +204,13 @@ def from_ptx(
     )
 
 
-def _assembled(ptx: str, architecture: Architecture, options: tuple[str, ...]) -> dict[str, Any]:
+def _assembled(ptx: str, architecture: Target, options: tuple[str, ...]) -> dict[str, Any]:
     made = sass.assemble(ptx, architecture, options)
     return {**made, "cubin": base64.b64encode(made["cubin"]).decode()}
 
 
 def _for_amd(
-    source: str, entry: str | None, language: str, architecture: Architecture, options: tuple[str, ...]
+    source: str, entry: str | None, language: str, architecture: Target, options: tuple[str, ...]
 ) -> Compiled:
     made = kept(
         lambda: gcn.to_gcn(source, entry, architecture, options),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from host_to_device.hardware.targets import Architecture
+from host_to_device.hardware.targets import Target
 from host_to_device.inspecting import tools
 from host_to_device.inspecting.errors import CannotShow, at_line
 
@@ -15,7 +15,7 @@ FILE = "kernel.cu"  # what the compiler believes the source to be called
 FOR_A_GPU = re.compile(r"--?(gpu-architecture|arch)(=.*)?")
 
 
-def options_for(architecture: Architecture, given: tuple[str, ...]) -> list[str]:
+def options_for(architecture: Target, given: tuple[str, ...]) -> list[str]:
     """Return NVRTC's options: the learner's, without an architecture, then ours."""
     kept, skip = [], False
     for option in given:
@@ -29,7 +29,7 @@ def options_for(architecture: Architecture, given: tuple[str, ...]) -> list[str]
 
 
 def to_ptx(
-    source: str, entry: str | None, architecture: Architecture, options: tuple[str, ...] = ()
+    source: str, entry: str | None, architecture: Target, options: tuple[str, ...] = ()
 ) -> dict[str, Any]:
     """Compile CUDA C++ to PTX.
 

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from host_to_device.hardware.targets import Architecture
+from host_to_device.hardware.targets import Target
 from host_to_device.inspecting import tools
 from host_to_device.inspecting.cache import kept
 from host_to_device.inspecting.errors import CannotShow, at_line
@@ -39,7 +39,7 @@ class Sent:
 
 
 def to_ptx(
-    kernel: Any, signature: Sequence[Any], architecture: Architecture
+    kernel: Any, signature: Sequence[Any], architecture: Target
 ) -> tuple[dict[str, Any], dict[str, tuple[str, int]]]:
     """Compile a Numba kernel to PTX.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from host_to_device.hardware import gpus
-from host_to_device.hardware.targets import Architecture
+from host_to_device.hardware.targets import Target
 from host_to_device.inspecting.compiling import Compiled
 from host_to_device.inspecting.occupancy import Needs, Occupancy
 from host_to_device.rendering.table import Table
@@ -94,7 +94,7 @@ def view(compiled: Compiled) -> Resources:
     return Resources(compiled)
 
 
-def gpu_of(architecture: Architecture) -> gpus.GPU | None:
+def gpu_of(architecture: Target) -> gpus.GPU | None:
     """Return a GPU of the book's table with this architecture; None where there is none."""
     found = gpus.find_architecture(architecture.name)
     return None if found is None else gpus.typical(found)

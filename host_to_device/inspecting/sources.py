@@ -168,7 +168,7 @@ def compiled(
     """
     found = given(kernel, entry)
     if vendor is not None:
-        arch = targets.find(arch, vendor).name
+        arch = compiling.target(arch, vendor).name
     if found.language in ("numba", "ptx") and arch is not None:
         arch = _nvidia(arch, found).name
     if found.language == "numba":
@@ -207,12 +207,12 @@ def _compiled(found: Given, arch: object, upto: str, options: tuple[str, ...]) -
         return compiling.compile(text, found.entry, found.language, arch, upto=upto, options=options)
 
 
-def _nvidia(arch: object, found: Given) -> targets.Architecture:
+def _nvidia(arch: object, found: Given) -> targets.Target:
     try:
         return targets.find(arch, "NVIDIA")
-    except CannotShow as problem:
-        if "PTX and SASS are NVIDIA's" not in str(problem) or found.language != "numba":
-            raise
+    except targets.UnknownTarget as problem:
+        if problem.found is None or found.language != "numba":
+            raise CannotShow(str(problem)) from None
         raise CannotShow(
             f"Numba compiles for NVIDIA's GPUs alone: for AMD's write {found.entry}() in HIP or CUDA C++"
         ) from None
@@ -245,7 +245,7 @@ def _numba(
 ) -> tuple[Compiled, Sources]:
     kernel = found.kernel
     signature = signature_of(kernel, types, args)
-    architecture = targets.find(arch, "NVIDIA")
+    architecture = compiling.target(arch, "NVIDIA")
     answer, sources = numba_ptx.to_ptx(kernel, signature, architecture)
     options = getattr(kernel, "targetoptions", {}) or {}
     limit = (f"-maxrregcount={options['max_registers']}",) if options.get("max_registers") else ()

@@ -80,15 +80,6 @@ def test_an_unknown_architecture(arch, what, words):
     assert words in refused(ADD, what, arch)
 
 
-def test_names_that_mean_an_architecture():
-    from host_to_device.hardware.targets import find
-
-    for name in ("sm_90", "SM90", "compute_90", "9.0", "90", (9, 0), "H100", "h200", "gh200", None):
-        assert find(name, "NVIDIA").name == "sm_90", name
-    assert find("RTX 3060 Ti", "NVIDIA").name == "sm_86" and find("sm_90a", "NVIDIA").capability == (9, 0)
-    assert find("MI300X", "AMD").name == find(None, "AMD").name == "gfx942"
-
-
 @pytest.mark.parametrize(
     ("kernel", "words"),
     [

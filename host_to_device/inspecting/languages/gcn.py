@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from host_to_device.hardware.targets import Architecture
+from host_to_device.hardware.targets import Target
 from host_to_device.inspecting import tools
 from host_to_device.inspecting.errors import CannotShow, at_line
 
@@ -20,7 +20,7 @@ ENTRY = "h2d_entry"  # what makes clang compile an instance of a template
 
 
 def to_gcn(
-    source: str, entry: str | None, architecture: Architecture, options: tuple[str, ...] = ()
+    source: str, entry: str | None, architecture: Target, options: tuple[str, ...] = ()
 ) -> dict[str, Any]:
     """Compile HIP, or CUDA C++ that is HIP too, to AMD's instructions.
 
@@ -68,7 +68,7 @@ def to_gcn(
     return {"gcn": gcn, "resources": resources(gcn), "version": version.group(1) if version else "?"}
 
 
-def _refusal(log: str, source: str, entry: str | None, architecture: Architecture) -> CannotShow:
+def _refusal(log: str, source: str, entry: str | None, architecture: Target) -> CannotShow:
     if re.search(r"unsupported (HIP|CUDA) gpu architecture|invalid target ID|unknown target CPU", log):
         return CannotShow(f"the installed clang cannot compile for {architecture}", log)
     lines = source.splitlines()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from host_to_device.hardware.targets import Architecture
+from host_to_device.hardware.targets import Target
 from host_to_device.inspecting import tools
 from host_to_device.inspecting.errors import CannotShow
 
 
-def assemble(ptx: str, architecture: Architecture, options: tuple[str, ...] = ()) -> dict[str, Any]:
+def assemble(ptx: str, architecture: Target, options: tuple[str, ...] = ()) -> dict[str, Any]:
     """Turn PTX into machine code.
 
     Returns
@@ -50,7 +50,7 @@ def assemble(ptx: str, architecture: Architecture, options: tuple[str, ...] = ()
     }
 
 
-def _refusal(log: str, architecture: Architecture, ptx: str) -> str:
+def _refusal(log: str, architecture: Target, ptx: str) -> str:
     if match := re.search(r"Unsupported \.version ([\d.]+); current version is '([\d.]+)'", log):
         return (
             f"ptxas is older than the compiler before it: it reads PTX up to {match.group(2)}, and was given "

@@ -15,32 +15,33 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from host_to_device.hardware import gpus
+from host_to_device.hardware.launch_limits import MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS
 from host_to_device.standins import events
 
 NAME = "host_to_device stand-in (CPU)"
 
-# NVIDIA, "CUDA C++ Programming Guide", appendix "Compute Capabilities", table "Technical Specifications per
-# Compute Capability", column 7.5; where another source is named, that one.
+# The tables of `hardware` have the sources of what is taken from them. The rest: NVIDIA, "CUDA C++ Programming Guide",
+# appendix "Compute Capabilities", table "Technical Specifications per Compute Capability", column 7.5; where another
+# source is named, that one.
 COMPUTE_CAPABILITY = (7, 5)
+_T4 = gpus.find("T4")
+_SM = _T4.architecture
 ATTRIBUTES = {
     "COMPUTE_CAPABILITY_MAJOR": COMPUTE_CAPABILITY[0],
     "COMPUTE_CAPABILITY_MINOR": COMPUTE_CAPABILITY[1],
-    "MAX_THREADS_PER_BLOCK": 1024,
-    "MAX_BLOCK_DIM_X": 1024,
-    "MAX_BLOCK_DIM_Y": 1024,
-    "MAX_BLOCK_DIM_Z": 64,
-    "MAX_GRID_DIM_X": 2**31 - 1,
-    "MAX_GRID_DIM_Y": 65535,
-    "MAX_GRID_DIM_Z": 65535,
-    "WARP_SIZE": 32,
-    "MAX_THREADS_PER_MULTI_PROCESSOR": 1024,
+    "MAX_THREADS_PER_BLOCK": MAX_THREADS,
+    **{f"MAX_BLOCK_DIM_{axis}": most for axis, most in zip("XYZ", MAX_BLOCK, strict=True)},
+    **{f"MAX_GRID_DIM_{axis}": most for axis, most in zip("XYZ", MAX_GRID, strict=True)},
+    "WARP_SIZE": _SM.warp_size,
+    "MAX_THREADS_PER_MULTI_PROCESSOR": _SM.threads_per_multiprocessor,
     "MAX_REGISTERS_PER_BLOCK": 65536,  # 32-bit registers
-    "MAX_REGISTERS_PER_MULTIPROCESSOR": 65536,
-    "MAX_SHARED_MEMORY_PER_BLOCK": 48 * 1024,  # bytes; without opting in, on every compute capability
-    "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": 64 * 1024,
-    "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR": 64 * 1024,
+    "MAX_REGISTERS_PER_MULTIPROCESSOR": _SM.registers_per_multiprocessor,
+    "MAX_SHARED_MEMORY_PER_BLOCK": MAX_SHARED,  # bytes
+    "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": _SM.shared_per_block,
+    "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR": _SM.shared_per_multiprocessor,
     "TOTAL_CONSTANT_MEMORY": 64 * 1024,
-    "MULTIPROCESSOR_COUNT": 40,  # NVIDIA, "Turing GPU Architecture" white paper, table of Tesla T4: 40 SMs
+    "MULTIPROCESSOR_COUNT": _T4.multiprocessors,
     "INTEGRATED": 0,  # a card of its own
     "CAN_MAP_HOST_MEMORY": 1,  # Programming Guide, "Mapped Memory": cuda.mapped_array works
     "UNIFIED_ADDRESSING": 1,  # Programming Guide, "Unified Virtual Address Space": every 64-bit system
