@@ -26,8 +26,10 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from host_to_device.measuring import figures, ledger, limits
-from host_to_device.measuring.timing import quartiles
+from host_to_device.measuring import figures, ledger
+from host_to_device.measuring.known_limits import KNOWN
+from host_to_device.measuring.points import Point, shown_at, unbroken
+from host_to_device.measuring.timings import quartiles
 from host_to_device.rendering import units
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -122,8 +124,8 @@ def answer(wanted: Wanted, records: Sequence[Any], made: Mapping[str, Any], root
     MeasuredError
         If no notebook makes the experiment, there is no such limit, or the record has other series or places.
     """
-    if wanted.limit and wanted.limit not in limits.KNOWN:
-        raise MeasuredError(f"there is no limit {wanted.limit!r}; there are: {', '.join(limits.KNOWN)}")
+    if wanted.limit and wanted.limit not in KNOWN:
+        raise MeasuredError(f"there is no limit {wanted.limit!r}; there are: {', '.join(KNOWN)}")
     if wanted.experiment and wanted.experiment not in made:
         raise MeasuredError(
             f"no notebook makes an experiment {wanted.experiment!r}; they make: {', '.join(made) or 'none'}"
@@ -156,10 +158,10 @@ def answer(wanted: Wanted, records: Sequence[Any], made: Mapping[str, Any], root
     )
 
 
-def _point(wanted: Wanted, entry: Mapping[str, Any]) -> figures.Point:
+def _point(wanted: Wanted, entry: Mapping[str, Any]) -> Point:
     """Return the one point of a recorded experiment that is asked for."""
     points = [
-        figures.Point(sample.get("series") or "", sample.get("x"), tuple(sample["values"]))
+        Point(sample.get("series") or "", sample.get("x"), tuple(sample["values"]))
         for sample in entry["samples"]
     ]
     unit = entry["x"]["unit"] if entry["x"] else ""
@@ -174,7 +176,7 @@ def _point(wanted: Wanted, entry: Mapping[str, Any]) -> figures.Point:
     if details or len(found) != 1:
         known = ", ".join(
             dict.fromkeys(
-                " at ".join(filter(None, (point.series, figures.shown_at(point.x, unit).replace(",", ""))))
+                " at ".join(filter(None, (point.series, shown_at(point.x, unit).replace(",", ""))))
                 for point in points
             )
         )
@@ -385,7 +387,7 @@ class Limits(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         self.env.metadata[self.env.docname]["measured"] = True
         measured = [record for record in _Book.records if record.limits]
-        names = [name for name in limits.KNOWN if any(name in record.limits for record in measured)]
+        names = [name for name in KNOWN if any(name in record.limits for record in measured)]
         if not names:
             return [nodes.paragraph("", "No limit has been measured for this edition yet.")]
         rows = [[escape(name), *(self.cell(record, name) for record in measured)] for name in names]
@@ -416,10 +418,10 @@ class Limits(SphinxDirective):
         limit = record.limits.get(name)
         if limit is None:
             return '<span aria-hidden="true">–</span><span class="visually-hidden">not measured</span>'
-        text = figures.unbroken(units.shown(limit["value"], limit["unit"]))
+        text = unbroken(units.shown(limit["value"], limit["unit"]))
         if len(samples := limit["samples"]) > 1:
             low, high = (units.shown(value, limit["unit"]) for value in quartiles(samples))
-            text += f"<br><small>{figures.unbroken(f'{low} to {high}')}</small>"
+            text += f"<br><small>{unbroken(f'{low} to {high}')}</small>"
         return text
 
 

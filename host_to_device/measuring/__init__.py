@@ -1,1 +1,1 @@
-"""Measuring: times that can be trusted, what is wrong with others, and the ledger of numbers with machine and date."""
+"""Measuring: times with the reasons to doubt them, this machine's limits, and the ledger of recorded machines."""

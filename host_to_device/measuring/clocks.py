@@ -1,8 +1,8 @@
-"""What a measurement reads: the events of a device where there is one, else the clock of the host.
+"""The clocks of a measurement: the events of a device where there is one, otherwise the host's clock.
 
-Work on a GPU goes on after the call that asked for it has returned, so a host's clock says something about it only
-after a wait. An event is written down by the device itself, between the work before and the work after it (NVIDIA,
-"CUDA C++ Programming Guide", section on events).
+A call that launches work on a GPU returns before the work is done, so the host's clock has to be read after a wait.
+The device itself records an event, between the work before it and the work after it (NVIDIA, "CUDA C++ Programming
+Guide", section on events).
 """
 
 from __future__ import annotations
@@ -15,13 +15,11 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from host_to_device.starting import machine
+from host_to_device.support.messages import OneLine
 
 
-class ClockError(RuntimeError):
-    """The time that was measured cannot be: the message says what to do. Notebooks show the line alone."""
-
-    def _render_traceback_(self) -> list[str]:
-        return [f"host_to_device: {self}"]
+class ClockError(OneLine, RuntimeError):
+    """A clock gave an impossible time: the message says what to do."""
 
 
 class Clock(Protocol):
@@ -30,16 +28,16 @@ class Clock(Protocol):
     Attributes
     ----------
     name
-        What it is, for the line that a timing prints.
+        Its name in the line that a timing prints.
     resolution
-        Seconds below which it says nothing.
+        The shortest time that it can tell from none, in seconds.
     """
 
     name: str
     resolution: float
 
     def measure(self, work: Callable[[], Any]) -> float:
-        """Return the seconds that `work()` took, with all that it asked of a device."""
+        """Return the seconds that `work()` took, including the work that it asked of a device."""
 
 
 def checked(seconds: float) -> float:
@@ -48,7 +46,7 @@ def checked(seconds: float) -> float:
     Raises
     ------
     ClockError
-        If they are negative, or no number.
+        If they are negative or not a finite number.
     """
     if seconds < 0:
         raise ClockError(f"the clock went backwards while it measured, by {-seconds:.3g} s: measure again")
@@ -65,10 +63,10 @@ def loaded(name: str) -> Any:
 
 
 def drivers() -> dict[str, Any]:
-    """Return what drives a GPU in this program: `torch.cuda`, `cupy.cuda` and `numba.cuda`, as far as they are used.
+    """Return the modules that drive a GPU in this program: `torch.cuda`, `cupy.cuda`, `numba.cuda`, PyTorch's first.
 
-    They are the modules themselves, PyTorch's first. Stand-ins are none of them, nor is a library that was imported
-    on a machine without a GPU. PyTorch that has not used the GPU yet has nothing to wait for, and is left asleep.
+    Stand-ins are not among them, nor are libraries on a machine without a GPU. PyTorch is left out until it has used
+    the GPU: before that it has nothing to wait for, and asking it would initialise CUDA.
     """
     found: dict[str, Any] = {}
     if (torch := loaded("torch")) is not None and torch.cuda.is_initialized():
@@ -83,10 +81,10 @@ def drivers() -> dict[str, Any]:
 
 
 def wait() -> None:
-    """Wait until everything that was asked of a GPU is done, whichever library asked for it.
+    """Wait until the GPU has done the work of every library in use.
 
-    That is the device which each library has chosen; for several at once, give `h2d.time` a `waiting` of your own.
-    Stand-ins have nothing to wait for: they have done their work when a call returns.
+    It waits for the device that each library has chosen; for several devices, give `h2d.time` a `waiting` of your own.
+    On a stand-in there is nothing to wait for: its work is done when a call returns.
     """
     found = drivers()
     for library, cuda in found.items():
@@ -99,14 +97,14 @@ def wait() -> None:
 
 
 class HostClock:
-    """The clock of the host, read after a wait for the device; without it (`waiting=None`) it reads too early.
+    """The host's clock, read after a wait for the device; with `waiting=None` it is read too early.
 
     Parameters
     ----------
     waiting
-        Waits until the device is done, before the first reading and before the second.
+        The function that waits until the device is done, before each of the two readings.
     ticks
-        Returns the seconds since some moment.
+        The function that returns the seconds since a fixed moment.
     """
 
     name = "host clock"
@@ -139,11 +137,11 @@ class HostClock:
 
 
 class DeviceEvents:
-    """Two events in the current stream of the GPU, by whichever library the program uses.
+    """Two events in the current stream of the GPU, made by a library that the program uses.
 
-    The libraries share the default stream, so the events of one time the work of all. Work in another stream is
-    among it as long as that stream waits for the default stream, as Numba's and CuPy's streams do unless they were
-    made not to, and PyTorch's do not: `h2d.time` sees whether the device went on after the second event.
+    The libraries share the default stream, so the events of one library time the work of all. Work in another stream
+    is included if that stream waits for the default stream: the streams of Numba and CuPy do unless they were made
+    non-blocking, PyTorch's do not. `h2d.time` finds out whether the device went on after the second event.
     """
 
     name = "device events"
@@ -173,21 +171,21 @@ class DeviceEvents:
 
 
 def _event(library: str, cuda: Any) -> Any:
-    """Return a new event that keeps the time."""
+    """Return a new event that records the time."""
     if library == "torch":
         return cuda.Event(enable_timing=True)
     return cuda.Event() if library == "cupy" else cuda.event()
 
 
 def _milliseconds(library: str, cuda: Any, begin: Any, end: Any) -> float:
-    """Return the milliseconds between two events that have happened."""
+    """Return the milliseconds between two recorded events."""
     if library == "torch":
         return begin.elapsed_time(end)
     return cuda.get_elapsed_time(begin, end) if library == "cupy" else cuda.event_elapsed_time(begin, end)
 
 
 def cost_of(clock: Clock, times: int = 5) -> float:
-    """Return the seconds that a clock measures where there is nothing to measure."""
+    """Return the seconds that a clock measures for a call that does nothing."""
     return statistics.median(clock.measure(_nothing) for _ in range(times))
 
 

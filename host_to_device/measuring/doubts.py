@@ -1,8 +1,7 @@
-"""What is wrong with a measurement: named, with what to do about it.
+"""Find the reasons to doubt a measurement.
 
-A number that was measured wrongly looks like any other. These are the ways in which numbers about GPUs go wrong most
-often, each recognised by evidence that the measurement itself has left: what it counted, how its samples lie, what
-its inputs hold.
+A wrong number looks like any other. This module recognises the most common mistakes in measuring GPUs, each by
+evidence in the measurement itself: its counts, the spread of its samples, the contents of its inputs.
 """
 
 from __future__ import annotations
@@ -12,72 +11,50 @@ import inspect
 import math
 import statistics
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from host_to_device.measuring import limits
+from host_to_device.measuring import known_limits
+from host_to_device.measuring.timings import Doubt, Timing
 from host_to_device.rendering import units
 
 if TYPE_CHECKING:
     from host_to_device.counting import Count
-    from host_to_device.measuring.timing import Timing
 
 TOO_FAST = 1.3  # times the machine's own limit
-COMPILES = 5.0  # times the others that the first call takes, if it did something that the others did not
-COMPILES_SECONDS = 1e-3  # and this much longer: no compiler is faster, and a busy machine does the rest
-LEFT_BEHIND = 0.1  # of the time measured, that the device went on after the clock had stopped
-LEFT_BEHIND_SECONDS = 2e-6  # and this long at least: less is the clock's own
-UNSURE = 0.1  # of the median, that the median may be off
-LOOKED_AT = (
-    1_000_000  # elements at the front of an array, before all of it is searched for anything but zeros
+COMPILES = (
+    5.0  # times the others: a first call that took this much longer did something that the others did not
 )
+COMPILES_SECONDS = 1e-3  # and this many seconds longer: no compiler is faster, and a busy machine causes less
+LEFT_BEHIND = 0.1  # share of the measured time for which the device went on after the clock had stopped
+LEFT_BEHIND_SECONDS = 2e-6  # and at least this long: a shorter time comes from the clock
+UNSURE = 0.1  # share of the median by which the median may be off
+LOOKED_AT = 1_000_000  # elements at the front of an array that are searched for a non-zero before the rest is
 
-# Waits that come before the work that was asked for, and so are none for it.
+# These waits come before the work, so they do not wait for it.
 BEFORE_THE_WORK = {"copy to the device", "another library's stream"}
-
-ADVICE = {
-    "too fast": "Look at what was counted as moved or computed, and at whether the clock waited.",
-    "compile inside": "Call the function once before: h2d.time(…, warmup=1) does.",
-    "no wait": "Wait for the device before the clock stops: synchronize=True does.",
-    "copies left out": "Copy within what is measured, or say beside the number that the data was there already.",
-    "fits in cache": "Give several sets of inputs that are larger than the cache together: inputs=[…].",
-    "too few": "Repeat it more often: repeat=…, or calls=… in each sample.",
-    "zeros": "Fill the inputs with numbers like those of the real work.",
-}
-
-
-@dataclass(frozen=True)
-class Doubt:
-    """One thing that is wrong: its kind, a key of `ADVICE`, and what was seen."""
-
-    kind: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.text}. {ADVICE[self.kind]}"
 
 
 class Arrays:
-    """The arrays that a function works on, looked at before it works.
+    """The arrays that a function works on, examined before it works.
 
-    Those among its inputs; where there are none, those that it brings along: a lambda's arrays of the notebook, the
-    arguments of a `functools.partial`.
+    These are the arrays among its inputs. A function without array inputs brings its own: the arrays of the notebook
+    that a lambda uses, or the arguments of a `functools.partial`.
 
     Parameters
     ----------
     fn
-        What is measured.
+        The function that is measured.
     inputs
         The sets of arguments that take turns.
 
     Attributes
     ----------
     given
-        Whether they were inputs.
+        Whether the arrays were inputs.
     on_host, on_device
-        Their bytes together; the same memory counts once.
+        Their bytes together; memory that two arrays share counts once.
     """
 
     def __init__(self, fn: Callable[..., Any] | None = None, inputs: Sequence[tuple] = ()) -> None:
@@ -88,12 +65,12 @@ class Arrays:
         arrays = list({(address(each), nbytes_of(each)): each for each in arrays}.values())
         self.on_host = sum(nbytes_of(each) for each in arrays if is_on_host(each))
         self.on_device = sum(nbytes_of(each) for each in arrays if not is_on_host(each))
-        # All of them, or none: a result that is still zero says nothing about the numbers that it comes from.
+        # Only if all are zero: a result that is still zero says nothing about the inputs.
         self._zeros = arrays if all(is_zero(each) for each in arrays) else []
 
     @property
     def stayed_zero(self) -> bool:
-        """Whether all were zero before, and one still is: an array that has changed was a result, and no input."""
+        """Whether all were zero before and one still is: an array that has changed was a result, not an input."""
         return any(is_zero(each) for each in self._zeros)
 
 
@@ -106,20 +83,20 @@ def doubts_about(
     later: float | None = None,
     synchronized: bool = True,
 ) -> list[Doubt]:
-    """Return what is wrong with a measurement.
+    """Return the reasons to doubt a measurement.
 
     Parameters
     ----------
     timing
         The measurement.
     arrays
-        What it worked on.
+        The arrays that it worked on.
     prepared
-        What was asked of the device before, by `setup`; None where nothing was prepared.
+        What `setup` asked of the device; None where there was no `setup`.
     left_behind
-        Seconds a call that the device went on after the clock had stopped.
+        Seconds per call for which the device went on after the clock had stopped.
     later
-        Seconds of a call after all samples, where none came before them.
+        Seconds of a call after all samples, where there was no warm-up.
     synchronized
         Whether the clock waited for the device.
     """
@@ -142,8 +119,8 @@ def _too_fast(timing: Timing) -> Iterable[Doubt]:
         (timing.bandwidth, "B/s", "copy bandwidth"),
         (timing.flop_rate, "FLOP/s", "matmul"),  # of whatever dtype is fastest
     ):
-        peak = None if value is None else limits.peak(limit, timing.where)
-        if not peak or value <= TOO_FAST * peak:
+        peak = known_limits.peak(limit, timing.where) if value is not None else None
+        if value is None or not peak or value <= TOO_FAST * peak:
             continue
         reached = units.rate(peak, unit)
         if math.isinf(value):
@@ -175,7 +152,7 @@ def _no_wait(timing: Timing, left_behind: float, synchronized: bool) -> Iterable
         went_on = f"the device went on for {units.seconds(left_behind)} a call after the clock had stopped"
         yield Doubt("no wait", f"{went_on}: the call returns before its work is done")
         return
-    # A stand-in has done its work when a call returns: here only what was counted can tell.
+    # A stand-in has done its work when a call returns, so only the counts can show that nothing waited.
     counts = timing.counts
     if synchronized or timing.where != "stand-in" or counts is None or not counts.operations:
         return
@@ -183,7 +160,7 @@ def _no_wait(timing: Timing, left_behind: float, synchronized: bool) -> Iterable
     if reasons <= BEFORE_THE_WORK:
         what = f"{counts.operations} operation{'s' * (counts.operations != 1)}"
         yield Doubt(
-            "no wait", f"the device was asked for {what} and nobody waited: a GPU would still be at work"
+            "no wait", f"the device was asked for {what} and nothing waited: a GPU would still be at work"
         )
 
 
@@ -191,7 +168,7 @@ def _copies_left_out(timing: Timing, prepared: Count | None) -> Iterable[Doubt]:
     counts = timing.counts
     if prepared is None or counts is None or not prepared.host_to_device.bytes:
         return
-    if counts.host_to_device.bytes == 0:  # not None, which is: not known
+    if counts.host_to_device.bytes == 0:  # None means: not known
         moved = units.amount(prepared.host_to_device.bytes)
         yield Doubt(
             "copies left out", f"{moved} went to the device before the clock started, none while it ran"
@@ -199,11 +176,11 @@ def _copies_left_out(timing: Timing, prepared: Count | None) -> Iterable[Doubt]:
 
 
 def _fits_in_cache(timing: Timing, arrays: Arrays) -> Iterable[Doubt]:
-    # What a function brings along may be anything; that it fits in cache misleads only where a rate is claimed.
+    # A function may bring along any array; that it fits in cache misleads only where a rate is claimed.
     if timing.where == "stand-in" or not (arrays.given or timing.bytes):
         return
     together = arrays.on_device if timing.where == "GPU" else arrays.on_host
-    cache = limits.cache_size(timing.where) if together else None
+    cache = known_limits.cache_size(timing.where) if together else None
     if cache is not None and together <= cache:
         what = f"the inputs, {units.amount(together)}, fit in the cache of {units.amount(cache)}"
         yield Doubt("fits in cache", f"{what}, where each call finds what the last one left")
@@ -236,27 +213,27 @@ def _zeros(arrays: Arrays) -> Iterable[Doubt]:
 
 
 def nbytes_of(value: Any) -> int:
-    """Return the bytes of an array of whatever library, 0 for anything else."""
+    """Return the bytes of an array of any library, 0 for anything else."""
     try:
         nbytes = value.nbytes if hasattr(value, "shape") else 0
         return int(nbytes) if isinstance(nbytes, int | np.integer) else 0
-    except Exception:  # no array, or one of its own kind
+    except Exception:  # not an array, or one that behaves otherwise
         return 0
 
 
 def is_on_host(array: Any) -> bool:
-    """Tell whether an array lies in the host's memory."""
+    """Return whether an array lies in the host's memory."""
     return isinstance(array, np.ndarray) or getattr(getattr(array, "device", None), "type", "") == "cpu"
 
 
 def address(array: Any) -> Any:
-    """Return where an array begins, as far as its library says; else a number that no other array has."""
+    """Return where an array begins, if its library says so; otherwise a value that no other array has."""
     try:
         if hasattr(array, "data_ptr"):
             return array.data_ptr()
         name = "__array_interface__" if is_on_host(array) else "__cuda_array_interface__"
         return getattr(array, name)["data"][0]
-    except Exception:  # an array of its own kind
+    except Exception:  # an array without these attributes
         return "no address", id(array)
 
 
@@ -272,7 +249,7 @@ def brought_along(fn: Callable[..., Any]) -> list[Any]:
 
 
 def is_zero(array: Any) -> bool:
-    """Tell whether an array holds nothing but zeros; False where that cannot be told."""
+    """Return whether an array holds only zeros; False where that cannot be found out."""
     try:
         if not array.shape:
             return not has_numbers(array)
@@ -281,23 +258,23 @@ def is_zero(array: Any) -> bool:
         if has_numbers(array[:rows]):
             return False
         return rows >= array.shape[0] or not has_numbers(array)
-    except Exception:  # an array of its own kind, or memory that cannot be read: nothing is known
+    except Exception:  # an array without these operations, or memory that cannot be read
         return False
 
 
 def has_numbers(array: Any) -> bool:
-    """Tell whether an array holds anything but zeros.
+    """Return whether an array holds a number other than zero.
 
     Raises
     ------
     TypeError
-        If it holds no numbers, but text or records.
+        If it holds text or records instead of numbers.
     """
     if hasattr(array, "copy_to_host"):  # Numba's
         array = array.copy_to_host()
     elif hasattr(array, "get"):  # CuPy's
         array = array.get()
-    elif hasattr(array, "detach"):  # PyTorch's, which may have dtypes that NumPy has not
+    elif hasattr(array, "detach"):  # PyTorch's, whose dtypes NumPy may not have
         return bool(array.detach().any())
     array = np.asarray(array)
     if array.dtype.kind not in "biufc":

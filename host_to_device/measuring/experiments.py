@@ -1,8 +1,8 @@
-"""`h2d.experiment`: the samples of a lesson's measurement, drawn beside those of recorded machines.
+"""`h2d.experiment`: collect the samples of a lesson's measurement and draw them beside those of recorded machines.
 
-In a measuring run (`make measure`) `H2D_MEASURE` names a folder, and an experiment leaves its samples there. The
-source of the cell that made it goes with them, as a digest: by that the run finds the cell, and a record can tell
-later whether the cell has changed.
+In a measuring run (`make measure`) `H2D_MEASURE` names a folder, and an experiment leaves its samples there, with a
+digest of the cell that made it. By that digest the run finds the cell, and a record shows later whether the cell has
+changed.
 """
 
 from __future__ import annotations
@@ -15,24 +15,22 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from host_to_device.measuring import ledger
-from host_to_device.measuring.ledger import NAME
-from host_to_device.measuring.timing import Timing
+from host_to_device.measuring import figures, ledger
+from host_to_device.measuring.known_limits import KNOWN
+from host_to_device.measuring.timings import Timing
 from host_to_device.starting import machine
+from host_to_device.support.messages import OneLine
 
 FOLDER = "H2D_MEASURE"
-RESERVED = ",@|"  # what a reference in the book's prose is written with
+RESERVED = ",@|"  # the signs of a reference in the book's prose
 PLACES = ("GPU", "stand-in", "CPU")
 
-# Experiments of this session, by name: the request, as Jupyter numbers them, in which each was entered.
+# The experiments of this session: each name with the id of the Jupyter request that entered it.
 entered: dict[str, str | None] = {}
 
 
-class ExperimentError(ValueError):
-    """An experiment was given what cannot be a sample, or a name that it cannot have: one line says what to do."""
-
-    def _render_traceback_(self) -> list[str]:
-        return [f"host_to_device: {self}"]
+class ExperimentError(OneLine, ValueError):
+    """An experiment was given something that is not a sample, or a name that is not allowed: one line says what to do."""
 
 
 class Experiment:
@@ -41,13 +39,13 @@ class Experiment:
     Attributes
     ----------
     name, title
-        What it is called, in the ledger and above a figure.
+        Its name in the ledger, and its title above a figure.
     x, y
-        Label and unit of what is varied, or None, and of what is measured.
+        Label and unit of the variable, or None; label and unit of the measured quantity.
     limits
-        Names of the machine's limits that are drawn beside it.
+        The names of the machine's limits that are drawn beside it.
     samples
-        What was collected: series, x, values, and where they were measured, in the form of a record.
+        The samples so far: series, x, values, and where they were measured, in the form of a record.
     """
 
     def __init__(
@@ -64,7 +62,7 @@ class Experiment:
 
     @property
     def where(self) -> str:
-        """What measured: "stand-in" if any sample is a stand-in's, else "GPU" if any is a GPU's, else "CPU"."""
+        """What did the work: "stand-in" if it did for any sample, else "GPU" if it did for any, else "CPU"."""
         places = {sample["where"] for sample in self.samples}
         return next((place for place in ("stand-in", "GPU") if place in places), "CPU")
 
@@ -102,19 +100,20 @@ class Experiment:
         Parameters
         ----------
         measured
-            What `h2d.time` returned, of which all samples are taken (as a rate, where the experiment's unit is B/s or
-            FLOP/s and the measurement was given `bytes` or `flops`); or a number, or several, in the experiment's unit.
+            The result of `h2d.time`, of which all samples are taken; in an experiment whose unit is B/s or FLOP/s they
+            become rates, so the measurement needs `bytes` or `flops`. Or one or several numbers in the experiment's
+            unit.
         x
-            The number or the word that stands for them on the x axis, where the experiment has one.
+            The place on the x axis, a number or a word, where the experiment has an x axis.
         series
-            Which line they belong to, where there are several.
+            The line to which the samples belong, where there are several.
         where
-            For plain numbers: "CPU" if no device took part in them. Otherwise they count as the device's.
+            For plain numbers: "CPU" if no device took part. Otherwise they count as the device's.
 
         Raises
         ------
         ExperimentError
-            If a sample is not a finite number from 0, if there is none, or if x or series do not fit.
+            If there is no sample, if a sample is not a finite number from 0, or if x or series do not fit.
         """
         if not self._open:
             raise self._error("is over: call e.add(…) inside its block")
@@ -138,10 +137,8 @@ class Experiment:
         if doubts:
             same["doubts"] = sorted({*same.get("doubts", ()), *doubts})
 
-    def draw(self) -> Any:
+    def draw(self) -> figures.ExperimentFigure:
         """Return the figure: this machine beside the recorded ones, with its table."""
-        from host_to_device.measuring import figures
-
         return figures.draw(self, ledger.records(), this_machine=ledger.own_name())
 
     def __repr__(self) -> str:
@@ -199,7 +196,7 @@ class Experiment:
         return int(x) if isinstance(x, numbers.Integral) else float(x)
 
     def _place(self, measured: Any, where: str | None) -> str:
-        """Return what did the work. Plain numbers could be a stand-in's, so where there is one, they are."""
+        """Return what did the work. Plain numbers count as a stand-in's where one is in use, as they could be its."""
         device = {"gpu": "GPU", "stand-in": "stand-in"}.get(machine.chosen or "", "CPU")
         if where is None:
             return measured.where if isinstance(measured, Timing) else device
@@ -212,9 +209,7 @@ class Experiment:
     def _leave(self, folder: Path) -> None:
         """Leave the samples where the measuring run looks for them."""
         if not folder.is_dir():
-            raise self._error(
-                f"finds no folder {folder}, which {FOLDER} names: `make measure` sets it, nobody else"
-            )
+            raise self._error(f"finds no folder {folder}, which {FOLDER} names: only `make measure` sets it")
         found = {
             **{part: getattr(self, part) for part in ("name", "title", "x", "y", "where", "samples")},
             "limits": list(self.limits),
@@ -236,22 +231,18 @@ def experiment(
 ) -> Experiment:
     """Begin an experiment, whose samples are drawn beside those of recorded machines.
 
-    >>> with h2d.experiment("copy-cost", x=("size", "B")) as e:
-    ...     e.add(h2d.time(copy), x=2**20)
-    >>> e.draw()
-
     Parameters
     ----------
     name
-        Its name in the ledger, in lower-case-words; no other experiment of the book has it.
+        Its name in the ledger, in lower-case-words, which no other experiment of the book has.
     title
-        What stands above its figure; the name if nothing is given.
+        The title above its figure; the name if nothing is given.
     x
-        Label and unit of what is varied; None where nothing is.
+        Label and unit of the variable; None where nothing varies.
     y
-        Label and unit of what is measured.
+        Label and unit of the measured quantity.
     limits
-        Names of the machine's limits to draw beside it, such as "copy bandwidth".
+        The names of the machine's limits to draw beside it, such as "copy bandwidth".
 
     Returns
     -------
@@ -261,16 +252,24 @@ def experiment(
     Raises
     ------
     ExperimentError
-        If the name is not in lower-case-words, if x or y is not a label with a unit, or if the notebook has used the
-        name already. An exception inside the block goes on, and nothing is written.
-    """
-    from host_to_device.measuring.limits import KNOWN
+        If the name is not in lower-case-words, if x or y is not a label with a unit, if a limit is not known, or if
+        the notebook has used the name already. An exception inside the block passes through, and nothing is written.
 
-    if not isinstance(name, str) or not NAME.fullmatch(name):
+    Examples
+    --------
+    >>> with h2d.experiment("copy-on-host", x=("size", "B")) as e:
+    ...     for size in (2**16, 2**20):
+    ...         array = np.ones(size, dtype=np.uint8)
+    ...         e.add(h2d.time(array.copy, repeat=5), x=size)
+    >>> e
+    experiment 'copy-on-host': 10 samples (CPU)
+    >>> figure = e.draw()  # the last line of a cell shows it: pictures and a table
+    """
+    if not isinstance(name, str) or not ledger.NAME.fullmatch(name):
         raise ExperimentError(
             f"an experiment cannot be called {name!r}: take lower-case words with dashes, as in copy-cost"
         )
-    axes = []
+    axes: list[dict[str, str] | None] = []
     for axis, given in (("x", x), ("y", y)):
         if given is None and axis == "x":
             axes.append(None)
@@ -290,14 +289,17 @@ def experiment(
             raise ExperimentError(
                 f"experiment {name!r} names a limit {limit!r}; there is: {'; '.join(KNOWN)}"
             )
-    return Experiment(name, title or name, *axes, (limits,) if isinstance(limits, str) else tuple(limits))
+    about_x, about_y = axes
+    assert about_y is not None  # y has been checked
+    limits = (limits,) if isinstance(limits, str) else tuple(limits)
+    return Experiment(name, title or name, about_x, about_y, limits)
 
 
 def _message() -> dict[str, Any]:
-    """Return the request that Jupyter is working on; empty outside Jupyter."""
+    """Return the Jupyter request that is being worked on; empty outside Jupyter."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
-    message = shell.get_parent() if hasattr(shell, "get_parent") else None
+    message = shell.get_parent() if shell is not None and hasattr(shell, "get_parent") else None
     return message if isinstance(message, dict) else {}
 
 

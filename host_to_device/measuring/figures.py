@@ -1,24 +1,21 @@
-"""How an experiment is shown: a picture that follows light and dark, and behind it a table with every number.
+"""Show an experiment: pictures that follow light and dark themes, a caption, and a table with every number.
 
-Each machine has its own panel with the same axes, or its own line where there is one series only. A point is the
-median of its samples, a band their middle half, a dashed line a limit that was measured on the same machine. What a
-stand-in took is shown apart, under that name: next to a GPU's time it would look like one.
+Each machine has its own panel with the same axes; machines with one series each share a panel. A point is the median
+of its samples, a band their middle half, a dashed line a limit that was measured on the same machine. A stand-in's
+times have a panel of their own, which names the stand-in: beside a GPU's times they would look like them.
 """
 
 from __future__ import annotations
 
 import math
 import re
-import statistics
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
-from host_to_device.measuring.timing import quartiles
+from host_to_device.measuring import plotting
+from host_to_device.measuring.points import STAND_IN, Point, Results, Run, quoted, shown_at, unbroken
 from host_to_device.rendering import units
-
-STAND_IN = "stand-in"
 
 # For front ends whose dark theme is not the book's: JupyterLab, VS Code, Colab. In a light one the colours behind
 # the commas of `var(…, …)` hold, and in the book those of its style sheet.
@@ -30,138 +27,15 @@ body[data-jp-theme-light="false"] .h2d-figure, body.vscode-dark .h2d-figure, htm
 </style>"""
 
 
-@dataclass(frozen=True)
-class Point:
-    """What was measured for one series at one x, as numbers in the experiment's unit."""
-
-    series: str
-    x: float | str | None
-    values: tuple[float, ...]
-    doubts: tuple[str, ...] = ()  # kinds of doubt, as `doubts.ADVICE` has them
-
-    @property
-    def median(self) -> float:
-        return statistics.median(self.values)
-
-    @property
-    def middle(self) -> tuple[float, float]:
-        """Where the middle half of the samples lies."""
-        return quartiles(self.values)
-
-
-@dataclass(frozen=True)
-class Run:
-    """One experiment on one machine.
-
-    Attributes
-    ----------
-    machine
-        The machine's name.
-    where
-        "GPU", "CPU" or "stand-in".
-    stamp
-        Machine, date, versions and commit in a line; for a run of this moment, "measured now".
-    points
-        What was measured.
-    limits
-        Limits to draw: name to (value, unit).
-    now
-        Whether this is the run of this moment, and not a record.
-    """
-
-    machine: str
-    where: str
-    stamp: str
-    points: tuple[Point, ...]
-    limits: Mapping[str, tuple[float, str]] = field(default_factory=dict)
-    now: bool = False
-
-    @property
-    def stand_in(self) -> bool:
-        return self.where == STAND_IN
-
-    @property
-    def name(self) -> str:
-        """What the run is called in a picture."""
-        if self.stand_in:
-            return f"stand-in on {self.machine}"
-        return f"this machine: {self.machine}" if self.now else self.machine
-
-    @property
-    def series(self) -> list[str]:
-        return list(dict.fromkeys(point.series for point in self.points))
-
-
-def shown_at(x: float | str | None, unit: str) -> str:
-    """Return a place on the x axis, without digits that say nothing: "1 MiB", not "1.00 MiB"."""
-    if x is None or isinstance(x, str):
-        return x or ""
-    if x == 0:
-        return "0"
-    text = f"{x:,g}" if unit in ("", "1") else units.shown(x, unit)
-    if not carries_unit(unit):
-        text = f"{x:,.10g} {unit}".strip()
-    return re.sub(r"(\.\d*?)0+(?=\D|$)", lambda found: found[1].rstrip("."), text)
-
-
-def unbroken(text: str) -> str:
-    """Return text for HTML in which no line ends between a number and its unit."""
-    return re.sub(r"(?<=\d) (?=[^\W\d]|×)(?!to )", "\u00a0", escape(text))
-
-
 def _whole_dates(html: str) -> str:
     return re.sub(r"\d{4}-\d\d-\d\d", r'<span style="white-space: nowrap">\g<0></span>', html)
 
 
-def quoted(names: Sequence[str]) -> str:
-    """Return names as a sentence has them: “a”, “b” and “c”."""
-    marked = [f"“{name}”" for name in names]
-    return " and ".join(filter(None, (", ".join(marked[:-1]), marked[-1])))
-
-
-def carries_unit(unit: str) -> bool:
-    """Whether the numbers on an axis are written with their unit, so that its label need not name it."""
-    return unit in ("s", "B") or unit.endswith("/s")
-
-
-class ExperimentFigure:
-    """An experiment as a notebook and the book show it: HTML with pictures and table, or plain text."""
-
-    def __init__(
-        self, name: str, title: str, x: Mapping[str, str] | None, y: Mapping[str, str], runs: Sequence[Run]
-    ) -> None:
-        self.name, self.title, self.x, self.y, self.runs = name, title, x, y, tuple(runs)
-
-    @property
-    def x_unit(self) -> str:
-        return self.x["unit"] if self.x else ""
-
-    def alt(self, runs: Sequence[Run] | None = None) -> str:
-        """Return in words what the picture of these runs shows."""
-        said = []
-        for run in self.runs if runs is None else runs:
-            lines = [self._line_in_words(run, series) for series in run.series]
-            said.append(f"{run.name}: {'; '.join(lines)}.")
-        return f"{self.title}. {' '.join(said)}"
-
-    def _line_in_words(self, run: Run, series: str) -> str:
-        points = [point for point in run.points if point.series == series]
-        named = f"{series} " if series else ""
-        if len(points) == 1 or isinstance(points[0].x, str):
-            where = [f"{self._at(point)}{units.shown(point.median, self.y['unit'])}" for point in points]
-            return named + ", ".join(where)
-        points.sort(key=lambda point: point.x)
-        first, last = points[0], points[-1]
-        return (
-            f"{named}{units.shown(first.median, self.y['unit'])} at {shown_at(first.x, self.x_unit)}, "
-            f"{units.shown(last.median, self.y['unit'])} at {shown_at(last.x, self.x_unit)}"
-        )
-
-    def _at(self, point: Point) -> str:
-        return f"{shown_at(point.x, self.x_unit)}: " if point.x is not None else ""
+class ExperimentFigure(Results):
+    """An experiment as a notebook and the book show it: HTML with pictures and a table, or plain text."""
 
     def caption(self, *, titled: bool = True) -> str:
-        """Return what stands below the picture: what is drawn, and where and when it was measured."""
+        """Return the caption: what is drawn, and where and when it was measured."""
         parts = [f"{self.title}."] if titled else []
         most = max(len(point.values) for run in self.runs for point in run.points)
         if most > 1:
@@ -178,7 +52,7 @@ class ExperimentFigure:
     def rows(self) -> list[tuple[str, ...]]:
         """Return the table: machine, series, x, median, middle half, number of samples, doubts."""
         unit = self.y["unit"]
-        found = []
+        found: list[tuple[str, ...]] = []
         for run in self.runs:
             for point in run.points:
                 low, high = (units.shown(value, unit) for value in point.middle)
@@ -196,6 +70,7 @@ class ExperimentFigure:
         return found
 
     def columns(self) -> tuple[str, ...]:
+        """Return the heads of the table's columns."""
         label = self.x["label"] if self.x else ""
         return (
             "machine",
@@ -218,7 +93,7 @@ class ExperimentFigure:
         return "\n".join([self.caption(), *lines])
 
     def table(self) -> str:
-        """Return the table as HTML, with a caption and with cells that say what they head."""
+        """Return the table as HTML, with a caption and with heads of rows and columns."""
         columns, rows = _without_empty(self.columns(), self.rows())
         head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
         body = "".join(
@@ -233,9 +108,7 @@ class ExperimentFigure:
         )
 
     def html(self, *, in_book: bool = False) -> str:
-        """Return pictures, caption and table; in the book without what its style sheet and its headings say."""
-        from host_to_device.measuring import plotting
-
+        """Return pictures, caption and table; in the book without the colours of its style sheet and without the title."""
         return (
             f'{"" if in_book else DARK}<figure class="h2d-figure" style="margin: 1rem 0; padding: 0">'
             '<div style="display: flex; flex-wrap: wrap; gap: 1rem">'
@@ -260,7 +133,7 @@ class ExperimentFigure:
 def _without_empty(
     columns: tuple[str, ...], rows: list[tuple[str, ...]]
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Leave out columns in which no row says anything."""
+    """Return the table without the columns that are empty in every row."""
     kept = [at for at in range(len(columns)) if any(row[at] for row in rows)]
     return tuple(columns[at] for at in kept), [tuple(row[at] for at in kept) for row in rows]
 
@@ -273,19 +146,19 @@ def draw(
     Parameters
     ----------
     experiment
-        The name of an experiment, for the recorded runs alone; or an experiment, or a mapping as a record has it and
-        its `name`, for a run of this moment beside them.
+        The name of an experiment, to draw only the recorded runs. An experiment, or a mapping in the form of a record
+        with its `name`, to draw this run beside the recorded ones.
     records
-        Records of the ledger. Those without this experiment are passed over.
+        Records of the ledger. Records without this experiment are passed over.
     this_machine
-        The name of the machine that the experiment ran on now.
+        The name of the machine on which the experiment ran now.
 
     Raises
     ------
     LookupError
         If no record has an experiment of this name.
     ValueError
-        If there is no sample, or one that is not a finite number.
+        If there is no sample, or if a sample is not a finite number.
     """
     records = list(records)
     name = experiment if isinstance(experiment, str) else _part(experiment, "name")
@@ -305,9 +178,14 @@ def draw(
         mine = next((record for record in own if record.private), next(iter(own), None))
         runs += _runs(name, about, machine, f"{machine}, measured now", mine, now=True)
     x, y = _axis(_part(about, "x")), _axis(_part(about, "y"))
+    if y is None:
+        raise ValueError(f"experiment {name!r} does not say what it measures: give y=(label, unit)")
     for record in recorded:
         one = record.experiments[name]
-        if (_axis(_part(one, "x")), _axis(_part(one, "y"))) == (x, y):  # else it was another experiment then
+        if (_axis(_part(one, "x")), _axis(_part(one, "y"))) == (
+            x,
+            y,
+        ):  # other axes: at that time it was another experiment
             runs += _runs(name, one, record.machine_name, record.stamp_of(name), record)
     return ExperimentFigure(name, _part(about, "title") or name, x, y, runs)
 
@@ -329,7 +207,7 @@ def _axis(about: Any) -> dict[str, str] | None:
 
 
 def _runs(name: str, about: Any, machine: str, stamp: str, record: Any, now: bool = False) -> list[Run]:
-    """Return an experiment of one machine with the limits that it is drawn beside; a stand-in's part by itself."""
+    """Return the run of one machine with the limits to draw beside it, and the stand-in's part as a run of its own."""
     where = _part(about, "where") or "CPU"
     places: dict[bool, list[Point]] = {False: [], True: []}
     for sample in _part(about, "samples") or ():
@@ -359,6 +237,7 @@ def _runs(name: str, about: Any, machine: str, stamp: str, record: Any, now: boo
 
 
 def _usual_limits(about: Any) -> tuple[str, ...]:
-    """Return the limits that an experiment is drawn beside if it names none: those of a rate are plain."""
-    unit = (_axis(_part(about, "y")) or {}).get("unit")
-    return {"B/s": ("copy bandwidth",), "FLOP/s": ("matmul float32",)}.get(unit, ())
+    """Return the limits to draw beside an experiment that names none: those in the unit of its rate."""
+    unit = (_axis(_part(about, "y")) or {}).get("unit", "")
+    usual = {"B/s": ("copy bandwidth",), "FLOP/s": ("matmul float32",)}
+    return usual.get(unit, ())

@@ -1,8 +1,8 @@
-"""The ledger: what was measured on which machine, when, and with what.
+"""The ledger: read, check, write and search the records of what was measured on which machine.
 
-A record is a JSON file, one a machine, in the form of `measurements/schema.json`. The repository's records lie in
-`measurements/`, those of an installed library inside it; a reader's own lie in a private folder. A file that cannot
-be read as a record is passed over with one line that says what to do.
+Each machine has one record, a JSON file in the form of `measurements/schema.json`. The repository keeps its records in
+`measurements/`, and the wheel carries a copy; a reader's own records are in a private folder. A file that is not a
+record is passed over, with one line that says what to do.
 """
 
 from __future__ import annotations
@@ -16,34 +16,31 @@ import re
 import statistics
 import uuid
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from host_to_device.measuring import machines
 from host_to_device.rendering import units
-from host_to_device.support import folders
+from host_to_device.support import folders as places
+from host_to_device.support.messages import OneLine
 
 SCHEMA = 1
-PACKAGE = Path(__file__).resolve().parent.parent
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 STATISTICS = ("median", "min", "max", "low", "high", "count")
 PLACES = ("GPU", "CPU")
 
 
-class LedgerError(ValueError):
-    """A file is no record: the message says what is wrong with it and what to do."""
-
-    def _render_traceback_(self) -> list[str]:
-        return [f"host_to_device: {self}"]
+class LedgerError(OneLine, ValueError):
+    """A file is not a record: the message says why, and what to do."""
 
 
 class LedgerWarning(UserWarning):
     """A record was passed over."""
 
 
-_warned: dict = {}  # where `warnings` keeps which lines it has shown
+_warned: dict = {}  # `warnings` notes here which lines it has shown
 
 
 @dataclass(frozen=True)
@@ -57,9 +54,9 @@ class Record:
     path
         The file.
     private
-        Whether it is the reader's own.
+        Whether it is the reader's own record.
     machine_name
-        What the machine is called.
+        The machine's name.
     """
 
     data: dict[str, Any]
@@ -73,37 +70,41 @@ class Record:
 
     @property
     def slug(self) -> str:
+        """The name of the file, without its suffix."""
         return self.path.stem
 
     @property
     def kind(self) -> str:
-        """What kind of machine it is: "gpu" or "cpu"."""
+        """The kind of machine: "gpu" or "cpu"."""
         return self.data["machine"]["kind"]
 
     @property
     def machine(self) -> dict[str, Any]:
+        """The machine: name, kind, CPU, cores, memory, operating system, GPUs, driver."""
         return self.data["machine"]
 
     @property
     def versions(self) -> dict[str, str | None]:
+        """The versions of Python and of the libraries, None for those that were not installed."""
         return self.data["versions"]
 
     @property
     def limits(self) -> dict[str, dict[str, Any]]:
-        """What the machine can do at best, by name: value, unit, samples, how."""
+        """The machine's limits by name, each with value, unit, samples and how it was measured."""
         return self.data["limits"]
 
     @property
     def experiments(self) -> dict[str, dict[str, Any]]:
+        """The experiments by name."""
         return self.data["experiments"]
 
     @property
     def stamp(self) -> str:
-        """Machine, date of its limits, driver or NumPy, PyTorch, and commit, in a line."""
+        """One line with machine, date of its limits, versions and commit."""
         return self._stamp(self.data)
 
     def stamp_of(self, experiment: str) -> str:
-        """Return the same line with the date and the commit of one experiment."""
+        """Return one line with machine, versions, and the date and commit of one experiment."""
         return self._stamp(self.experiments[experiment])
 
     def _stamp(self, when: dict[str, Any]) -> str:
@@ -111,21 +112,21 @@ class Record:
         if self.machine["driver"]:
             parts.append(f"driver {self.machine['driver']}")
         for library in ("torch", "cupy") if self.kind == "gpu" else ("numpy", "torch"):
-            if self.versions.get(library):
-                number = re.match(r"\d+\.\d+", self.versions[library])
-                parts.append(f"{library} {number[0] if number else self.versions[library]}")
+            if version := self.versions.get(library):
+                number = re.match(r"\d+\.\d+", version)
+                parts.append(f"{library} {number[0] if number else version}")
         if when["commit"]:
             parts.append(f"commit {when['commit'][:7]}{'' if when['clean'] else ', tree not clean'}")
         return ", ".join(parts)
 
     def is_stale(self, experiment: str, root: Path) -> bool:
-        """Return whether the cell that made an experiment has changed since, or is gone, in the checkout at `root`."""
+        """Return whether the cell of an experiment has changed or gone, in the checkout at `root`, since it was measured."""
         about = self.experiments[experiment]
-        cells = dict(_code_cells(Path(root) / about["notebook"]))
+        cells = dict(code_cells(Path(root) / about["notebook"]))
         return about["cell"] not in cells or digest(cells[about["cell"]]) != about["cell_hash"]
 
     def stale(self, root: Path) -> list[str]:
-        """Return the names of the experiments whose cells have changed since."""
+        """Return the names of the experiments that are stale."""
         return [name for name in self.experiments if self.is_stale(name, root)]
 
 
@@ -137,9 +138,9 @@ class Value(float):
     unit
         Its unit.
     record
-        Where it comes from.
+        The record that has it.
     experiment
-        What was measured.
+        The name of the experiment.
     """
 
     unit: str
@@ -155,15 +156,16 @@ class Value(float):
 
 def shipped_folder() -> Path:
     """Return the repository's `measurements/`, or the copy of it in an installed library."""
-    in_checkout = PACKAGE.parent / "measurements"
-    return in_checkout if (in_checkout / "schema.json").is_file() else PACKAGE / "measurements"
+    package = places.package()
+    in_checkout = package.parent / "measurements"
+    return in_checkout if (in_checkout / "schema.json").is_file() else package / "measurements"
 
 
 def private_folder() -> Path:
-    """Return the folder of the reader's own records: `H2D_MEASUREMENTS`, or one where the system keeps such data."""
+    """Return the folder of the reader's own records: `H2D_MEASUREMENTS`, or one among the user's data."""
     if named := os.environ.get("H2D_MEASUREMENTS"):
         return Path(named).expanduser()
-    return folders.data("measurements")
+    return places.data("measurements")
 
 
 def records(folders: Iterable[Path] | None = None) -> list[Record]:
@@ -172,8 +174,8 @@ def records(folders: Iterable[Path] | None = None) -> list[Record]:
     Parameters
     ----------
     folders
-        Where to look instead of among the shipped records and in the reader's private folder. The book is built from
-        the repository's alone.
+        The folders to look in, instead of the shipped records and the reader's private folder. The book is built from
+        the repository's records alone.
     """
     if folders is not None:
         return [record for folder in folders for record in _records_in(Path(folder), private=False)]
@@ -214,7 +216,7 @@ def _records_in(folder: Path, private: bool) -> list[Record]:
 
 
 def _warn(path: Path, message: str) -> None:
-    # Line 0 of the record, which has no text: a warning with a line of somebody's code below it would be two lines.
+    # Line 0 of the record has no text. With a real line, Python would print its code below the warning.
     warnings.warn_explicit(message, LedgerWarning, path.name, 0, registry=_warned)
 
 
@@ -224,7 +226,7 @@ def record(name: str, among: Sequence[Record] | None = None) -> Record:
     Raises
     ------
     LookupError
-        If there is none: the message lists those that are there.
+        If there is none: the message lists the machines that have one.
     """
     among = records() if among is None else among
     for each in among:
@@ -235,7 +237,7 @@ def record(name: str, among: Sequence[Record] | None = None) -> Record:
 
 
 def own_record() -> Record | None:
-    """Return the record of hardware like this machine's: the reader's own, rather than one that came with the library."""
+    """Return the record of hardware like this machine's: the reader's own if there is one, otherwise a shipped one."""
     cpu, cores, gpus = machines.hardware()
     alike = [
         each
@@ -247,7 +249,7 @@ def own_record() -> Record | None:
 
 
 def own_name() -> str:
-    """Return what this machine is called, in its own record or as one would be."""
+    """Return this machine's name: that of the reader's own record, or the one that a new record would have."""
     own = own_record()
     return own.machine["name"] if own is not None and own.private else machines.name_of(*machines.hardware())
 
@@ -267,18 +269,18 @@ def value(
     experiment
         The experiment's name.
     series, x
-        Which of its samples; may be left out where there is one only.
+        Which of its samples; not needed where there is only one.
     statistic
         "median", "min", "max", "low" or "high" (first and third quartile), or "count" of the samples.
     machine
-        The machine's name; the first record that has the experiment if nothing is given, GPUs first.
+        The machine's name. If nothing is given, the first record that has the experiment, GPUs first.
     among
-        Records to look in, instead of all.
+        The records to look in, instead of all.
 
     Raises
     ------
     LookupError
-        If there is no such number: the message lists what is there.
+        If there is no such number: the message lists the names that exist.
     """
     among = records() if among is None else among
     if statistic not in STATISTICS:
@@ -299,7 +301,7 @@ def value(
 
 
 def _only(samples: list[dict], part: str, wanted: Any, where: str) -> list[dict]:
-    """Return the samples of one series, or at one x: of the one that is wanted, or of the only one."""
+    """Return the samples of one series, or at one x: the wanted one, or the only one."""
     there = list(dict.fromkeys(each[part] for each in samples))
     if wanted is None and len(there) == 1:
         return samples
@@ -322,19 +324,21 @@ def _statistic(values: Sequence[float], name: str) -> float:
     if name in ("low", "high"):
         low, high = (values[0], values[0]) if len(values) == 1 else statistics.quantiles(values, n=4, method="inclusive")[::2]  # fmt: skip
         return low if name == "low" else high
-    return {"median": statistics.median, "min": min, "max": max, "count": len}[name](values)
+    ways: dict[str, Callable[[Sequence[float]], float]]
+    ways = {"median": statistics.median, "min": min, "max": max, "count": len}
+    return ways[name](values)
 
 
 # --- Cells of notebooks ------------------------------------------------------------------------------------------
 
 
 def digest(source: str) -> str:
-    """Return what a record knows a cell's source by: SHA-256, hexadecimal."""
+    """Return the digest by which a record knows a cell's source: SHA-256, hexadecimal."""
     return hashlib.sha256(source.encode()).hexdigest()
 
 
-def _code_cells(notebook: Path) -> list[tuple[str, str]]:
-    """Return id and source of a notebook's code cells; none where there is no such notebook."""
+def code_cells(notebook: Path) -> list[tuple[str, str]]:
+    """Return id and source of a notebook's code cells; nothing where the notebook is missing."""
     try:
         cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -347,17 +351,17 @@ def _code_cells(notebook: Path) -> list[tuple[str, str]]:
 
 
 def experiments_in(notebook: Path) -> list[tuple[str, str]]:
-    """Return the experiments that a notebook's code makes: name and id of the cell, in their order.
+    """Return the experiments that a notebook's code makes, in order: the name, and the id of the cell.
 
-    What counts is a call, `h2d.experiment("name", …)`: not its mention in a comment or in a text.
+    Only calls count, `h2d.experiment("name", …)`, not mentions in comments or strings.
     """
-    return [(name, cell) for cell, source in _code_cells(notebook) for name in experiments_of(source)]
+    return [(name, cell) for cell, source in code_cells(notebook) for name in experiments_of(source)]
 
 
 def experiments_of(source: str) -> list[str]:
-    """Return the names of the experiments that a cell's code makes; none if it is no Python."""
+    """Return the names of the experiments that a cell's code makes; nothing if the code is not Python."""
     try:
-        # Commands to Jupyter and to the shell are no Python.
+        # Commands to Jupyter and to the shell are not Python.
         tree = ast.parse(re.sub(r"^\s*[%!].*", "", source, flags=re.M))
     except SyntaxError:
         return []
@@ -375,7 +379,7 @@ def experiments_of(source: str) -> list[str]:
 
 
 def experiments_made(root: Path) -> dict[str, list[tuple[str, str]]]:
-    """Return the experiments of the notebooks of a checkout: name to the notebooks and cells that make it."""
+    """Return the experiments of a checkout's notebooks: each name with the notebooks and cells that make it."""
     made: dict[str, list[tuple[str, str]]] = {}
     for path in sorted((Path(root) / "notebooks").glob("*.ipynb")):
         for name, cell in experiments_in(path):
@@ -392,7 +396,7 @@ def read(path: Path) -> dict[str, Any]:
     Raises
     ------
     LedgerError
-        If it cannot be read, is no record, or is one of a later form: in one line that says what to do.
+        If it cannot be read, is not a record, or has a later form: one line that says what to do.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -413,9 +417,9 @@ def read(path: Path) -> dict[str, Any]:
         raise LedgerError(
             f"{path.name} is of a later form ({data['schema']}, known is {SCHEMA}): update Host to Device to read it"
         )
-    if problem := what_is_wrong(data):
+    if wrong := what_is_wrong(data):
         raise LedgerError(
-            f"{path.name} is no record ({problem}): fetch it from git again, or remove it and measure anew"
+            f"{path.name} is no record ({wrong}): fetch it from git again, or remove it and measure anew"
         )
     return data
 
@@ -425,12 +429,12 @@ def _no_constant(name: str) -> float:
 
 
 def text_of(data: dict[str, Any]) -> str:
-    """Return a record as the text of its file: numbers to six digits, each list of them in a line.
+    """Return a record as the text of its file: numbers to six digits, each list of numbers on one line.
 
     Raises
     ------
     LedgerError
-        If it is no record.
+        If it is not a record.
     """
     if problem := what_is_wrong(data):
         raise LedgerError(f"this is no record and is not written: {problem}")
@@ -450,12 +454,12 @@ def _rounded(value: Any) -> Any:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that there is, at every moment, the old one or the new one: whole, and on the disk.
+    """Write a file so that at every moment either the old or the new one is on the disk, whole.
 
     Raises
     ------
     OSError
-        If it cannot be written; the old file is there as before.
+        If it cannot be written; the old file then stays.
     """
     new = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.new")
     try:
@@ -467,7 +471,7 @@ def write_whole(path: Path, text: str) -> None:
     except BaseException:
         new.unlink(missing_ok=True)
         raise
-    if os.name == "posix":  # the folder's entry, too
+    if os.name == "posix":  # put the folder's entry on the disk, too
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -476,10 +480,12 @@ def write_whole(path: Path, text: str) -> None:
 
 
 # --- The form of a record, as far as reading relies on it; measurements/schema.json has all of it ------------------
+# Checked by hand, because jsonschema is not a dependency of the library and its messages do not name the part in the
+# reader's words. tests/measuring/test_ledger.py holds that the schema and this check refuse the same records.
 
 
 def what_is_wrong(data: Any) -> str | None:
-    """Return why this is no record, in some words, or None if it is one."""
+    """Return in a few words why this is not a record, or None if it is one."""
     try:
         _check(data)
     except _Wrong as problem:
@@ -498,18 +504,14 @@ def _need(true: bool, problem: str) -> None:
 
 def _check(data: Any) -> None:
     _need(isinstance(data, dict), "it holds no record")
-    for part, kind in (
-        ("machine", dict),
-        ("versions", dict),
-        ("date", str),
-        ("limits", dict),
-        ("experiments", dict),
-    ):
+    parts = {"machine": dict, "versions": dict, "date": str, "limits": dict, "experiments": dict}
+    for part, kind in parts.items():
         _need(isinstance(data.get(part), kind), f"it has no {part!r}")
     _need(data.get("schema") == SCHEMA, f"its 'schema' is {data.get('schema')!r}")
     machine = data["machine"]
-    for part, kind in (("name", str), ("cpu", str), ("cores", int), ("os", str), ("gpus", list)):
-        _need(isinstance(machine.get(part), kind), f"its machine has no {part!r}")
+    about_it = {"name": str, "cpu": str, "cores": int, "os": str, "gpus": list}
+    for part, of_type in about_it.items():
+        _need(isinstance(machine.get(part), of_type), f"its machine has no {part!r}")
     _need(machine.get("kind") in ("cpu", "gpu"), "its machine's 'kind' is neither cpu nor gpu")
     _need(bool(machine["gpus"]) == (machine["kind"] == "gpu"), "its machine's 'kind' does not fit its GPUs")
     _need("driver" in machine and {"commit", "clean"} <= set(data), "a part is missing")

@@ -1,6 +1,6 @@
-"""Which machine this is and what runs on it, as a record says it: read by the program, typed by nobody.
+"""Describe this machine for a record: its hardware, its system and the versions of its libraries.
 
-Nothing that names a person or a place is asked for: no host name, no user, no path.
+The program reads all of it, and reads nothing that names a person or a place: no host name, no user, no path.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from host_to_device.starting import machine
 CPUINFO = Path("/proc/cpuinfo")
 CGROUP = Path("/sys/fs/cgroup")
 
-# What the versions of a record are called, and the distributions that they may come from.
+# The names of the versions in a record, and the distributions that they may come from.
 DISTRIBUTIONS = {
     "numpy": ("numpy",),
     "numba": ("numba",),
@@ -32,7 +32,7 @@ DISTRIBUTIONS = {
 
 
 def describe() -> dict[str, Any]:
-    """Return the part "machine" of a record; with `H2D_MACHINE=stand-in` its GPUs, which nothing uses, are left out."""
+    """Return the part "machine" of a record; with `H2D_MACHINE=stand-in` without the GPUs, which are then not used."""
     found = machine.Machine() if os.environ.get("H2D_MACHINE") == "stand-in" else machine.find()
     cpu, cores = cpu_name(), usable_cores()
     return {
@@ -56,7 +56,7 @@ def describe() -> dict[str, Any]:
 
 
 def name_of(cpu: str, cores: int, gpus: list[str]) -> str:
-    """Return what a machine is called: by its GPUs, or by its CPU and the cores that a program may use."""
+    """Return the name of a machine: that of its GPUs, or that of its CPU with the cores that a program may use."""
     if gpus:
         return gpus[0] if len(gpus) == 1 else f"{gpus[0]}, {len(gpus)} GPUs"
     name = re.sub(r" \(family.*\)$", "", cpu)
@@ -66,12 +66,12 @@ def name_of(cpu: str, cores: int, gpus: list[str]) -> str:
 
 
 def slug(name: str) -> str:
-    """Return a machine's name as a file is called: `slug("AMD EPYC, 2 cores")` is "amd-epyc-2-cores"."""
+    """Return a machine's name as the name of a file: `slug("AMD EPYC, 2 cores")` is "amd-epyc-2-cores"."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
 def hardware() -> tuple[str, int, list[str]]:
-    """Return what tells this machine from others: CPU, cores, names of its GPUs; quick where no GPU was chosen."""
+    """Return CPU, cores and names of the GPUs, by which records are matched; quick where no GPU was chosen."""
     cpu, cores = cpu_name(), usable_cores()
     if machine.chosen != "gpu":
         return cpu, cores, []
@@ -82,7 +82,7 @@ def hardware() -> tuple[str, int, list[str]]:
 
 
 def cpu_name() -> str:
-    """Return what the CPU calls itself; with family and model where the name alone may be several CPUs'."""
+    """Return the CPU's own name, on Linux with family and model, because several CPUs may share a name."""
     if sys.platform == "darwin":
         return _answer("sysctl", "-n", "machdep.cpu.brand_string") or platform.machine()
     if sys.platform == "win32":
@@ -95,23 +95,23 @@ def cpu_name() -> str:
     name = " ".join((says.get("model name") or "").split())
     if not name:
         return f"{platform.machine()} CPU"
-    # A virtual machine's is often no more than "AMD EPYC" or "Intel Xeon Processor".
+    # The name in a virtual machine is often just "AMD EPYC" or "Intel Xeon Processor".
     family, model = says.get("cpu family"), says.get("model")
     return f"{name} (family {family}, model {model})" if family and model else name
 
 
 def usable_cores() -> int:
-    """Return how many cores this process may use: its affinity, and less where a container's quota is less."""
+    """Return how many cores this process may use: its affinity, or a container's quota if that is smaller."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     try:
         quota, period = (CGROUP / "cpu.max").read_text().split()
         return max(1, min(cores, round(int(quota) / int(period))))
-    except (OSError, ValueError):  # no limit is the word "max"
+    except (OSError, ValueError):  # the word "max" stands for no limit
         return cores
 
 
 def memory() -> int:
-    """Return the bytes of main memory that this process may use, 0 where that is not known."""
+    """Return the bytes of main memory that this process may use, 0 where they are not known."""
     try:
         there = _physical_memory()
     except (OSError, ValueError, AttributeError):
@@ -135,7 +135,7 @@ def system() -> str:
     """Return the operating system with its version, such as "Debian GNU/Linux 12 (bookworm), Linux 6.1.0, x86_64"."""
     if sys.platform == "darwin":
         return f"macOS {platform.mac_ver()[0]}, {platform.machine()}"
-    # Only the number: a kernel of one's own making may carry a name behind it.
+    # Only the number: the release of a self-built kernel may end in a name.
     number = re.match(r"[\d.]*\d", platform.release())
     kernel = f"{platform.system()} {number[0] if number else ''}".strip()
     try:
@@ -146,7 +146,7 @@ def system() -> str:
 
 
 def versions() -> dict[str, str | None]:
-    """Return the versions of Python and of the libraries that numbers depend on; None for what is not installed."""
+    """Return the versions of Python and of the libraries that affect times; None for those that are not installed."""
     found: dict[str, str | None] = {"python": platform.python_version()}
     for name, distributions in DISTRIBUTIONS.items():
         found[name] = None
@@ -160,7 +160,7 @@ def versions() -> dict[str, str | None]:
 
 
 def commit_of(root: Path) -> tuple[str | None, bool | None]:
-    """Return the commit of the checkout at `root` and whether nothing but records has changed since; None without git."""
+    """Return the commit of the checkout at `root`, and whether only records have changed since; None without git."""
     git = ("git", "--no-optional-locks", "-C", str(root))
     top = _answer(*git, "rev-parse", "--show-toplevel")
     if not top or Path(top).resolve() != root.resolve():
@@ -173,7 +173,7 @@ def commit_of(root: Path) -> tuple[str | None, bool | None]:
 
 
 def _answer(*command: str) -> str | None:
-    """Return what a command prints, None where it is not there or fails."""
+    """Return the output of a command, None where the command is missing or fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):

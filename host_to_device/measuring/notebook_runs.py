@@ -1,8 +1,8 @@
-"""The measuring run (`make measure`): this machine's limits, then every notebook, into this machine's record.
+"""The measuring run (`make measure`): measure this machine's limits, run every notebook, and write one record.
 
-What is done lies in a job's folder beside the record until everything is: `.<machine>.job`, with the limits and one
-file for each notebook, each written whole. So a run that was stopped, in whatever way, goes on where it was; and the
-record itself changes once, at the end, from the old one to the new one.
+Until the end, the results are in a folder beside the record, `.<machine>.job`: one file with the limits and one for
+each notebook, each written whole. A run that was stopped therefore goes on from there. The record itself changes
+once, at the end.
 """
 
 from __future__ import annotations
@@ -24,14 +24,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
+
 from host_to_device.measuring import ledger, machines
 from host_to_device.measuring.experiments import FOLDER
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None
-    import msvcrt
+from host_to_device.support import folders
 
 NOTEBOOK_SECONDS = 1800
 GOES_ON = "the same command goes on from here"
@@ -46,18 +43,19 @@ class NotebookStopped(Exception):
 
 
 def limits_in_a_process(progress: Callable[[str], Any]) -> dict[str, Any]:
-    """Measure the limits in a process of its own, so that no memory of a GPU stays taken.
+    """Measure the limits in a process of its own, so that it frees the GPU's memory when it ends.
 
     Raises
     ------
     CannotMeasure
         If the process fails.
     """
-    command = [sys.executable, "-c", "from host_to_device.measuring.limits import main; main()"]
+    command = [sys.executable, "-c", "from host_to_device.measuring.limit_runs import main; main()"]
     environment = {**os.environ, "PYTHONPATH": _python_path()}
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8", env=environment
     ) as process:
+        assert process.stdout is not None and process.stderr is not None  # pipes, as asked for
         try:
             last = ""
             for line in process.stderr:
@@ -75,26 +73,25 @@ def limits_in_a_process(progress: Callable[[str], Any]) -> dict[str, Any]:
 
 
 def run_notebook(path: Path, folder: Path, seconds: float, progress: Callable[[int, int], Any]) -> None:
-    """Run a notebook as a measuring run, whose experiments leave their samples in `folder`; the file stays as it is.
+    """Run a notebook whose experiments leave their samples in `folder`; the notebook's file stays as it is.
 
     Raises
     ------
     NotebookStopped
-        If a cell fails, or if not all of them end in time.
+        If a cell fails, or if the cells do not all end in time.
     CannotMeasure
-        If what runs notebooks is not installed.
+        If the packages that run notebooks are not installed.
     """
     try:
+        import nbformat
         from nbclient import NotebookClient
         from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
-
-        from authoring import notebooks
     except ModuleNotFoundError as problem:
         raise CannotMeasure(
             f"notebooks are run with {problem.name}: pip install nbclient ipykernel"
         ) from None
 
-    notebook = notebooks.read(path)
+    notebook = nbformat.read(path, as_version=4)
     end = time.monotonic() + seconds
     cell_id, stopped = "", False
 
@@ -104,13 +101,14 @@ def run_notebook(path: Path, folder: Path, seconds: float, progress: Callable[[i
         progress(cell_index + 1, len(notebook.cells))
 
     def listen(**_: Any) -> None:
-        # nbclient's own handler of signals takes the kernel away and lets the run fail of that, in one way or another.
+        # nbclient's own handler of signals ends the kernel, and the run then fails in one of several ways.
         task = asyncio.current_task()
 
         def stop() -> None:
             nonlocal stopped
             stopped = True
-            task.cancel()
+            if task is not None:
+                task.cancel()
 
         for number in (signal.SIGINT, signal.SIGTERM):
             with suppress(NotImplementedError):  # Windows raises KeyboardInterrupt
@@ -128,9 +126,8 @@ def run_notebook(path: Path, folder: Path, seconds: float, progress: Callable[[i
             environment = {**os.environ, FOLDER: str(folder.resolve()), "PYTHONPATH": _python_path()}
             client.execute(env=environment, stdout=log, stderr=log)
     except (Exception, asyncio.CancelledError) as problem:
-        if stopped or isinstance(
-            problem, AssertionError
-        ):  # of nbclient's, if stopped before the kernel has started
+        # nbclient raises AssertionError if it is stopped before the kernel has started.
+        if stopped or isinstance(problem, AssertionError):
             raise KeyboardInterrupt from None
         if isinstance(problem, CellExecutionError):
             what = f"{problem.ename}: {str(problem.evalue).splitlines()[0] if problem.evalue else ''}"
@@ -147,28 +144,32 @@ def run_notebook(path: Path, folder: Path, seconds: float, progress: Callable[[i
 
 
 def _python_path() -> str:
-    """Return a search path on which child processes find this very library."""
-    return os.pathsep.join(filter(None, [str(ledger.PACKAGE.parent), os.environ.get("PYTHONPATH", "")]))
+    """Return a search path on which child processes find this installation of the library."""
+    return os.pathsep.join(filter(None, [str(folders.package().parent), os.environ.get("PYTHONPATH", "")]))
 
 
 @dataclass
 class Run:
-    """One measuring run: what it measures, where to, and with what. Tests put other functions for the last two.
+    """One measuring run.
 
     Attributes
     ----------
     to
-        Folder of the record.
+        The folder of the record.
     root
-        Checkout whose notebooks are run.
+        The checkout whose notebooks are run.
     notebooks
-        Notebooks to run; those in `root/notebooks` if there are none.
+        The notebooks to run; those in `root/notebooks` if the list is empty.
     again
-        Whether to measure what is recorded already.
+        Whether to measure again what is recorded already.
     name
-        What to call this machine, if not what it calls itself.
+        Another name for this machine.
     timeout
         Seconds for each notebook.
+    say
+        The function that prints a line.
+    measure_limits, run_notebook
+        The functions that measure; tests give others.
     """
 
     to: Path
@@ -191,7 +192,7 @@ class Run:
         Raises
         ------
         CannotMeasure
-            If the run cannot begin, or its record not be written.
+            If the run cannot begin, or if its record cannot be written.
         """
         began = time.monotonic()
         self.machine, self.versions = machines.describe(), machines.versions()
@@ -235,13 +236,13 @@ class Run:
                 done.append(found)
         self._write(old, limits, done, failed)
         if not failed:
-            # First, because without it what is left of the folder counts for nothing.
+            # First: without this file a later run ignores the rest of the folder.
             (self.job / "job.json").unlink()
             shutil.rmtree(self.job, ignore_errors=True)
         return failed
 
     def _limits(self, old: dict[str, Any] | None) -> dict[str, Any]:
-        """Return the limits with their stamp: those of the record, those of this job, or new ones."""
+        """Return the limits with their stamp: from this job, from the record, or measured now."""
         path = self.job / "limits.json"
         if (kept := _read(path)) is not None:
             self.say(f"limits: measured already, on {kept['stamp']['date']}")
@@ -258,7 +259,7 @@ class Run:
         return found
 
     def _notebook(self, path: Path, said: str, old: dict[str, Any] | None) -> dict[str, Any] | None:
-        """Return what a notebook measured, in this job or now; None where there is nothing to do."""
+        """Return what a notebook measured, earlier in this job or now; None where there is nothing to do."""
         source = ledger.digest(path.read_text(encoding="utf-8"))
         kept_at = self.job / f"{machines.slug(self._label(path))}.json"
         if (kept := _read(kept_at)) is not None and kept["source"] == source:
@@ -287,7 +288,7 @@ class Run:
         return found
 
     def _stale_among(self, path: Path, made: list[tuple[str, str]], recorded: dict[str, Any]) -> str:
-        cells = dict(ledger._code_cells(path))
+        cells = dict(ledger.code_cells(path))
         changed = [name for name, cell in made if ledger.digest(cells[cell]) != recorded[name]["cell_hash"]]
         return f" ({', '.join(changed)} changed since: --again measures anew)" if changed else ""
 
@@ -296,8 +297,8 @@ class Run:
             print(f"\r  cell {cell} of {of} ", end="\r", flush=True)
 
     def _collected(self, path: Path, folder: Path) -> dict[str, Any]:
-        """Return the experiments that a notebook left in `folder`, as a record has them."""
-        cells = {ledger.digest(source): cell for cell, source in ledger._code_cells(path)}
+        """Return the experiments that a notebook left in `folder`, in the form of a record."""
+        cells = {ledger.digest(source): cell for cell, source in ledger.code_cells(path)}
         found = {}
         for file in sorted(folder.glob("*.json")):
             left = json.loads(file.read_text(encoding="utf-8"))
@@ -348,12 +349,10 @@ class Run:
         done: list[dict[str, Any]],
         failed: list[str],
     ) -> None:
-        """Write the record: what was there, with what has been measured in its place and beside it."""
+        """Write the record: the old experiments, replaced and joined by the new ones."""
         experiments = dict(old["experiments"]) if old is not None else {}
-        if (
-            self.again and not self.notebooks and not failed
-        ):  # all of it is new; what no notebook makes is gone
-            experiments = {}
+        if self.again and not self.notebooks and not failed:
+            experiments = {}  # all of them are new; those that no notebook makes any more are gone
         if old is not None and self._other_versions(old):
             if failed:
                 self.say(
@@ -411,7 +410,7 @@ class Run:
             return path.name
 
     def _old_record(self) -> dict[str, Any] | None:
-        """Return this machine's record, None where there is none yet; refuse to mix what does not belong together."""
+        """Return this machine's record, None where there is none yet; refuse one of other hardware or other versions."""
         if not self.record_path.exists():
             return None
         try:
@@ -431,14 +430,14 @@ class Run:
         return old
 
     def _other_versions(self, old: dict[str, Any]) -> str:
-        """Return what a record was made with and is different now; the course's own version is its commit's affair."""
+        """Return the versions that differ from those of a record; the course's own is left out, as its commit is recorded."""
         before = {**old["versions"], **{part: old["machine"].get(part) for part in ("os", "driver", "cuda")}}
         now = {**self.versions, **{part: self.machine[part] for part in ("os", "driver", "cuda")}}
         different = [part for part in now if part != "host-to-device" and before.get(part) != now[part]]
         return ", ".join(f"{part} {before.get(part)} (here {now[part]})" for part in different)
 
     def _open_job(self) -> None:
-        """Find what a run before this one has left, or begin a job."""
+        """Go on with the job of an earlier run, or begin a new one."""
         about = {"machine": self.machine, "versions": self.versions, "again": self.again}
         path = self.job / "job.json"
         kept = _read(path)
@@ -459,43 +458,25 @@ class Run:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Hold the job's lock; it goes with the process, however that ends.
+        """Hold the job's lock, which the system releases if the process dies.
 
         Raises
         ------
         CannotMeasure
             If another run measures this machine for this folder.
         """
-        while True:
-            self.job.mkdir(exist_ok=True)
-            try:
-                held = (self.job / "lock").open("a+b")
-            except FileNotFoundError:  # a run that ended has just removed the folder
-                continue
-            try:
-                if fcntl is not None:
-                    fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                else:
-                    msvcrt.locking(held.fileno(), msvcrt.LK_NBLCK, 1)
-            except OSError as problem:
-                held.close()
-                if not isinstance(problem, BlockingIOError | PermissionError):
-                    raise
-                raise CannotMeasure(
-                    f"another run is measuring for {self.record_path} already: wait until it is done"
-                ) from None
-            try:
-                if os.path.samestat(os.fstat(held.fileno()), (self.job / "lock").stat()):
-                    break
-            except FileNotFoundError:
-                pass
-            held.close()
-        with held:
-            yield
+        self.job.mkdir(exist_ok=True)
+        try:
+            with FileLock(self.job / "lock", timeout=0):
+                yield
+        except Timeout:
+            raise CannotMeasure(
+                f"another run is measuring for {self.record_path} already: wait until it is done"
+            ) from None
 
 
 def _read(path: Path) -> Any:
-    """Return what a file of the job says, None where there is none; it was written whole."""
+    """Return the content of a file of the job, None where the file is missing."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
@@ -518,7 +499,8 @@ def _said_of(stamp: dict[str, Any]) -> str:
 
 def checkout() -> Path:
     """Return the folder whose notebooks are measured: the library's own checkout, or the current one."""
-    return ledger.PACKAGE.parent if (ledger.PACKAGE.parent / "notebooks").is_dir() else Path.cwd()
+    library = folders.package().parent
+    return library if (library / "notebooks").is_dir() else Path.cwd()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

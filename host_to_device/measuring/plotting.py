@@ -1,6 +1,6 @@
-"""The pictures of an experiment, as SVG text that stands inside a page and takes its colours from there.
+"""Draw the panels of an experiment as SVG text that stands inside a page and takes its colours from the page.
 
-Two pictures of the same numbers are the same text: no dates, no ids that change, letters that stay letters.
+The same numbers give the same text: it has no dates and no random ids, and its letters stay text.
 """
 
 from __future__ import annotations
@@ -9,20 +9,19 @@ import io
 import math
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from host_to_device.measuring.figures import ExperimentFigure, Point, Run, carries_unit, shown_at
+from host_to_device.measuring.points import Point, Results, Run, carries_unit, shown_at
 from host_to_device.rendering import units
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-STYLE = Path(__file__).parent.parent / "figures.mplstyle"
+STYLE = "host_to_device.figures"  # the package's style sheet, by the name that Matplotlib gives it
 
 # The colours of the style sheet, and the variable of the page that each becomes.
 PALETTE = {
@@ -39,12 +38,10 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#aa4499", "#1a1a1a")
 MARKERS = "osD^v"
 INK, QUIET = "#1a1a1a", "#6b6b6b"
 
-WIDTH, HEIGHT = (
-    4.6,
-    3.3,
-)  # inches of a panel; two stand side by side on a desktop, one below the other on a phone
+# Inches of a panel: two stand side by side on a desktop, one below the other on a phone.
+WIDTH, HEIGHT = 4.6, 3.3
 LETTERS = 10.5  # points
-SPANS = 20  # from this ratio of largest to smallest on, an axis is logarithmic
+SPANS = 20  # an axis is logarithmic from this ratio of largest to smallest on
 MOST_LINES = 6  # machines that share a panel
 
 
@@ -58,13 +55,13 @@ class Scale:
     ticks: tuple[float, ...]
 
     def fraction(self, value: float) -> float:
-        """Return how far along the axis a value lies, 0 to 1 between its ends."""
+        """Return where a value lies on the axis: 0 at its low end, 1 at its high end."""
         low, high, value = (math.log(each) if self.log else each for each in (self.low, self.high, value))
         return (value - low) / (high - low)
 
 
 def scale(values: Sequence[float], unit: str = "", *, from_zero: bool = False) -> Scale:
-    """Return an axis for these numbers: logarithmic where they are positive and span much."""
+    """Return an axis for these numbers: logarithmic where they are positive and far apart."""
     low, high = min(values), max(values)
     if low > 0 and high / low >= SPANS:
         room = (high / low) ** 0.04
@@ -78,7 +75,7 @@ def scale(values: Sequence[float], unit: str = "", *, from_zero: bool = False) -
 
 
 def log_ticks(low: float, high: float, base: int, most: int = 6) -> list[float]:
-    """Return round numbers between two positive ones: powers of the base, and 2 and 5 times these if few fit."""
+    """Return round numbers between two positive ones: powers of the base; if few fit, also 2 and 5 times them."""
     if base == 10 and math.log10(high / low) < 2:
         first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
         found = [part * 10.0**power for power in range(first, last + 1) for part in (1, 2, 5)]
@@ -102,7 +99,7 @@ def _linear_ticks(low: float, high: float, unit: str, about: int = 4) -> list[fl
     return [tick * step for tick in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
-def panels(figure: ExperimentFigure) -> list[str]:
+def panels(figure: Results) -> list[str]:
     """Return the panels of a figure as HTML elements, in the order of its runs; a stand-in's come last."""
     real = [run for run in figure.runs if not run.stand_in]
     together = len({series for run in real for series in run.series}) == 1 and 1 < len(real) <= MOST_LINES
@@ -123,22 +120,22 @@ def _framed(svg: str, wide: bool) -> str:
     return f'<div style="flex: 1 1 19rem; min-width: 0; max-width: {32 if wide else 26}rem">{svg}</div>'
 
 
-def _picture(figure: ExperimentFigure, runs: Sequence[Run]) -> _Picture:
-    numeric = {point.x for run in runs for point in run.points}
-    lines = len(numeric) > 1 and not any(x is None or isinstance(x, str) for x in numeric)
+def _picture(figure: Results, runs: Sequence[Run]) -> _Picture:
+    places = {point.x for run in runs for point in run.points}
+    lines = len(places) > 1 and not any(x is None or isinstance(x, str) for x in places)
     return _Picture(figure, runs, lines)
 
 
 class _Picture:
     """What the panels of one figure share: kind, axes, and the colour of each series."""
 
-    def __init__(self, figure: ExperimentFigure, runs: Sequence[Run], lines: bool) -> None:
+    def __init__(self, figure: Results, runs: Sequence[Run], lines: bool) -> None:
         self.figure, self.lines = figure, lines
         self.series = list(dict.fromkeys(series for run in runs for series in run.series))
         if not runs:
             return
         values = [value for run in runs for point in run.points for value in (point.median, *point.middle)]
-        places = [point.x for run in runs for point in run.points] if lines else []
+        places = [point.number for run in runs for point in run.points] if lines else []
         if lines:
             self.x = scale(places, figure.x_unit)
         for run in runs:
@@ -149,8 +146,8 @@ class _Picture:
         self.y = scale(values, figure.y["unit"], from_zero=not lines)
 
 
-def limit_at(figure: ExperimentFigure, limit: tuple[float, str], x: float | None) -> float | None:
-    """Return what a limit allows at x, in the unit of y: a level, or work divided by a rate; None if neither fits."""
+def limit_at(figure: Results, limit: tuple[float, str], x: float | None) -> float | None:
+    """Return the value of a limit at x, in the unit of y: a level, or work divided by a rate; None if neither fits."""
     value, unit = limit
     if unit == figure.y["unit"]:
         return value
@@ -159,8 +156,8 @@ def limit_at(figure: ExperimentFigure, limit: tuple[float, str], x: float | None
     return None
 
 
-def _panel(figure: ExperimentFigure, runs: Sequence[Run], number: int, picture: _Picture) -> str:
-    """Return one panel as SVG: several machines with one series, or one machine with all of its series."""
+def _panel(figure: Results, runs: Sequence[Run], number: int, picture: _Picture) -> str:
+    """Return one panel as SVG: several machines with one series each, or one machine with all of its series."""
     named = f"h2d-{re.sub(r'[^a-z0-9]+', '-', figure.name.lower())}-{number}"
     together = len(runs) > 1
     lines: list[tuple[str, int, list[Point]]] = []
@@ -205,7 +202,7 @@ def _plain_figure(salt: str) -> Iterator[Any]:
         "xtick.labelsize": LETTERS,
         "ytick.labelsize": LETTERS,
     }
-    with matplotlib.style.context([str(STYLE), settings]):
+    with matplotlib.style.context([STYLE, settings]):
 
         def make(width: float, height: float) -> tuple[Figure, Axes]:
             figure = Figure(figsize=(width, height))
@@ -215,7 +212,7 @@ def _plain_figure(salt: str) -> Iterator[Any]:
         yield make
 
 
-def _label(axis: dict[str, str] | None) -> str:
+def _label(axis: Mapping[str, str] | None) -> str:
     if axis is None:
         return ""
     unit = axis["unit"]
@@ -227,7 +224,7 @@ def _set_axis(axes: Axes, which: str, axis: Scale, unit: str) -> None:
     getattr(axes, f"set_{which}lim")(axis.low, axis.high)
     written = [shown_at(tick, unit if carries_unit(unit) else "") for tick in axis.ticks]
     if not carries_unit(unit) and max(axis.ticks, default=0) >= 1e6:
-        written = [units.short(tick) for tick in axis.ticks]  # with all their digits they would touch
+        written = [units.short(tick) for tick in axis.ticks]  # with all their digits the labels would touch
     getattr(axes, f"set_{which}ticks")(axis.ticks, written)
     axes.minorticks_off()
 
@@ -240,8 +237,8 @@ def _draw_lines(axes: Axes, picture: _Picture, lines: list, limits: list, togeth
     axes.set(xlabel=_label(figure.x), ylabel=_label(figure.y))
     ends: list[tuple[str, float, float, str]] = []
     for label, colour, points in lines:
-        points = sorted(points, key=lambda point: point.x)
-        where, medians = [point.x for point in points], [point.median for point in points]
+        points = sorted(points, key=lambda point: point.number)
+        where, medians = [point.number for point in points], [point.median for point in points]
         paint = COLOURS[colour % len(COLOURS)]
         low, high = zip(*(point.middle for point in points), strict=True)
         axes.fill_between(where, low, high, color=paint, alpha=0.22, linewidth=0)
@@ -249,13 +246,13 @@ def _draw_lines(axes: Axes, picture: _Picture, lines: list, limits: list, togeth
         if label:
             ends.append((label, where[-1], medians[-1], paint))
     for name, limit, machine in limits:
-        if limit_at(figure, limit, x.high) is None:
-            continue
         places = [x.low, x.high] if not x.log else _between(x.low, x.high)
-        levels = [limit_at(figure, limit, place) for place in places]
+        levels = [level for place in places if (level := limit_at(figure, limit, place)) is not None]
+        if not levels:
+            continue
         paint = COLOURS[machine % len(COLOURS)] if together else QUIET
         axes.plot(places, levels, linestyle=(0, (4, 3)), linewidth=1.3, color=paint)
-        if not together:  # else the caption names them: each has the colour of its machine
+        if not together:  # with several machines the caption names them, each in its colour
             ends.append((f"limit: {name}", x.high, levels[-1], paint))
     _name_ends(axes, picture, ends)
 
@@ -293,8 +290,10 @@ def _name_ends(axes: Axes, picture: _Picture, ends: list[tuple[str, float, float
 
 
 def apart(wanted: Sequence[float], heights: Sequence[float], gap: float) -> list[float]:
-    """Return places near the wanted ones, rising and from 0 to 1, that leave each its height and a gap."""
-    groups: list[tuple[list[int], float]] = []  # members, and the middle of what they take together
+    """Return rising places from 0 to 1 near the wanted ones, with room for each height and a gap."""
+    groups: list[
+        tuple[list[int], float]
+    ] = []  # the members of a group, and the middle of the room that they take
     for at, place in enumerate(wanted):
         members, middle = [at], place
         while True:
@@ -321,7 +320,7 @@ def apart(wanted: Sequence[float], heights: Sequence[float], gap: float) -> list
 
 
 def _draw_rows(axes: Axes, picture: _Picture, lines: list, limits: list, together: bool) -> None:
-    """Draw one row a number, its name at the left and the number beside its point."""
+    """Draw a row for each number: its name at the left, the number beside its point."""
     figure, values = picture.figure, picture.y
     unit = figure.y["unit"]
     _set_axis(axes, "x", values, unit)
@@ -368,7 +367,7 @@ def _draw_rows(axes: Axes, picture: _Picture, lines: list, limits: list, togethe
 
 
 def in_page(svg: str, name: str, alt: str) -> str:
-    """Return matplotlib's SVG for a page: its ids its own, its colours the page's, its alternative text in place."""
+    """Return Matplotlib's SVG for a page: with ids of its own, the page's colours, and an alternative text."""
     svg = re.sub(r"<\?xml.*?\?>|<!DOCTYPE.*?>|<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.S)
     used = set(re.findall(r'(?:url\(#|href="#)([^)"]+)', svg))
     svg = re.sub(r' id="([^"]+)"', lambda found: f' id="{name}-{found[1]}"' if found[1] in used else "", svg)

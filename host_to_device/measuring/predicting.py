@@ -1,14 +1,14 @@
-"""`h2d.predict(...)`: what counted work would take on a machine whose limits were measured.
+"""`h2d.predict(...)`: predict the time of counted work on a machine whose limits were measured.
 
-The model is the plainest that there is: everything at the machine's own limit, one thing after the other.
+The model is simple: every part runs at the machine's own limit, one after the other.
 
     seconds = (copies + launches) × launch latency + waits × wait latency
               + bytes from host to device ÷ that bandwidth + bytes from device to host ÷ that bandwidth
               + 2 × bytes from device to device ÷ copy bandwidth + operations ÷ rate of a matrix product
 
-To ask for a copy costs the host about what it costs to ask for a kernel, so both are taken at the launch latency. The
-copy bandwidth counts bytes that are read and bytes that are written, so a copy on the device moves its bytes twice.
-Real programs take longer, because few reach the limits, or less, because the device works while the host goes on.
+Starting a copy costs the host about as much as launching a kernel, so both count with the launch latency. The copy
+bandwidth counts bytes read and bytes written, so a copy on the device moves its bytes twice. A real program takes
+longer where it does not reach the limits, or less time where the device works while the host goes on.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from host_to_device.rendering import units
 if TYPE_CHECKING:
     from host_to_device.counting import Count
 
-# The directions of copies, as a count names them, and as `bytes` does.
+# The directions of copies: the key of `bytes`, and the attribute of a count.
 DIRECTIONS = {
     "host to device": "host_to_device",
     "device to host": "device_to_host",
@@ -41,13 +41,13 @@ class Part:
     Attributes
     ----------
     name
-        What is counted: "copies", "host to device", "waits", …
+        The counted work: "copies", "host to device", "waits", …
     count
-        How many: calls, bytes or floating-point operations.
+        Its amount: calls, bytes or floating-point operations.
     cost
-        Seconds for one of them.
+        Seconds for each of them.
     limit
-        The name of the limit that the cost comes from.
+        The name of the limit that gives the cost.
     text
         The term with numbers and units.
     """
@@ -60,13 +60,13 @@ class Part:
 
     @property
     def seconds(self) -> float:
-        """What the term adds to the sum."""
+        """The seconds that the term adds to the sum."""
         return self.count * self.cost
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What counted work would take on a recorded machine, by its limits: predicted, not measured.
+    """The time of counted work on a recorded machine, by its limits: predicted, not measured.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class Prediction:
     stamp
         The record's stamp: machine, date, versions.
     parts
-        The terms of the sum, without those that are nothing.
+        The terms of the sum that are not zero.
     """
 
     machine: str
@@ -89,7 +89,7 @@ class Prediction:
 
     @property
     def formula(self) -> str:
-        """The sum with its numbers and units, to be redone by hand."""
+        """The sum with its numbers and units, as a reader would work it out by hand."""
         terms = " + ".join(part.text for part in self.parts) or "nothing"
         return f"{terms} = {units.seconds(self.seconds)}"
 
@@ -111,31 +111,27 @@ def predict(
     pinned: bool = False,
     machine: Any = None,
 ) -> Prediction:
-    """Return what counted work would cost on a recorded machine, by the limits that were measured there.
+    """Predict the time of counted work on a recorded machine, from the limits that were measured there.
 
-    Everything is taken at the machine's limit, one thing after the other. Nothing is run.
-
-    >>> with h2d.count() as c:
-    ...     train_one_epoch()
-    >>> print(h2d.predict(c, machine="NVIDIA H200"))
+    Every part runs at the machine's limit, one after the other. Nothing is run.
 
     Parameters
     ----------
     counts
-        What `h2d.count()` has counted; its operations are taken as launches. The numbers below come on top of it.
+        The result of `h2d.count()`; its operations count as launches. The numbers below are added to it.
     copies
-        Copies that are asked for, in whatever direction.
+        The number of copies, in any direction.
     bytes
-        Bytes that they move from the host to the device; or a mapping from directions, "host to device",
-        "device to host" and "device to device", to bytes.
+        The bytes that are copied from the host to the device; or a mapping from directions ("host to device",
+        "device to host", "device to device") to bytes.
     waits
         How often the host waits for the device.
     launches
-        Kernels that are launched.
+        The number of kernel launches.
     flops
-        Floating-point operations, at the rate of a product of large matrices.
+        The number of floating-point operations, at the rate of a product of large matrices.
     dtype
-        What these operations are on: "float64", "float32", "tf32", "float16", "bfloat16".
+        The type of these operations: "float64", "float32", "tf32", "float16", "bfloat16".
     pinned
         Whether the host's memory is pinned; NumPy's arrays are not.
     machine
@@ -149,18 +145,26 @@ def predict(
     Raises
     ------
     LookupError
-        If there is no record of that machine, or if the record lacks a limit that is needed.
+        If no machine is named, if the machine has no record, or if its record lacks a limit that is needed.
     ValueError
-        If there is nothing to predict, a number is negative or none, or a count is not known.
+        If there is nothing to predict, if a number is negative or not finite, or if a count is not known.
     TypeError
-        If `counts` or `machine` is something else.
+        If `counts` is not a count, or `machine` neither a name nor a record.
+
+    Examples
+    --------
+    >>> machine = h2d.records()[0]
+    >>> predicted = h2d.predict(flops=2 * 4096**3, machine=machine)
+    >>> print(predicted)
+    predicted, not measured, from the limits of ...:
+      137 GFLOP ÷ ... FLOP/s (matmul float32) = ...
     """
     amounts = dict.fromkeys(("copies", *DIRECTIONS, "waits", "launches", "flops"), 0.0)
     given = {"copies": copies, "waits": waits, "launches": launches, "flops": flops, **_directions(bytes)}
     for name, value in given.items():
-        if not isinstance(value, numbers.Real) or isinstance(value, bool) or not 0 <= value < math.inf:
+        if not isinstance(value, numbers.Real) or isinstance(value, bool) or not 0 <= float(value) < math.inf:
             raise ValueError(f"{name} is {value!r}: give a number from 0")
-        amounts[name] += value
+        amounts[name] += float(value)
     if counts is None and not any(amounts.values()):
         raise ValueError(NOTHING)
     if counts is not None:
@@ -182,15 +186,20 @@ def predict(
 
 
 def records() -> list[ledger.Record]:
-    """Return the recorded machines, GPUs first, to be named in `predict`: each has `machine_name`, `stamp` and `limits`.
+    """Return the records of the measured machines, GPUs first.
 
-    >>> for machine in h2d.records():
-    ...     print(machine.machine_name, list(machine.limits))
+    Each has `machine_name`, `stamp` and `limits`, and can be given to `h2d.predict` as `machine`.
+
+    Examples
+    --------
+    >>> for record in h2d.records():
+    ...     print(record.machine_name, len(record.limits), "limits")
+    ... limits...
     """
     return ledger.records()
 
 
-# The terms; None for one that is nothing, for which no limit is needed
+# The terms. None stands for a term of zero, which needs no limit.
 
 
 def _each(name: str, count: float, limit: str, record: Any) -> Part | None:
@@ -218,7 +227,7 @@ def _computed(flops: float, limit: str, record: Any) -> Part | None:
     return Part("flops", flops, 1 / rate, limit, text)
 
 
-# What was given
+# The arguments
 
 
 def _directions(bytes: Any) -> dict[str, Any]:
@@ -256,7 +265,7 @@ def _counted(counts: Any) -> dict[str, float]:
 
 
 def _name_of(dtype: Any) -> str:
-    """Return the name of a dtype of whatever library."""
+    """Return the name of a dtype of any library."""
     name = dtype if isinstance(dtype, str) else getattr(dtype, "name", getattr(dtype, "__name__", str(dtype)))
     return name.removeprefix("torch.")
 
@@ -283,7 +292,7 @@ def _limit(record: Any, name: str) -> float:
         known = ", ".join(record.limits) or "none"
         raise LookupError(f"the record of {record.machine_name} has no limit {name!r}; it has: {known}")
     value = limit["value"]
-    if not (isinstance(value, numbers.Real) and 0 < value < math.inf):
+    if not (isinstance(value, numbers.Real) and 0 < float(value) < math.inf):
         raise LookupError(
             f"the record of {record.machine_name} has {value!r} for {name!r}, which is no limit: measure it again"
         )

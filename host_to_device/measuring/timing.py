@@ -1,4 +1,4 @@
-"""`h2d.time(fn)`: how long something takes, with what belongs to such a number."""
+"""`h2d.time(fn)`: measure how long a call takes, and say what makes the number doubtful."""
 
 from __future__ import annotations
 
@@ -11,143 +11,24 @@ import numbers
 import statistics
 import time as clock_of_host
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from host_to_device.counting import Count, count
 from host_to_device.counting.on_gpu import is_chosen
 from host_to_device.measuring.clocks import Clock, DeviceEvents, HostClock, checked, cost_of, drivers, wait
-from host_to_device.measuring.doubts import Arrays, Doubt, doubts_about
-from host_to_device.rendering import units
+from host_to_device.measuring.doubts import Arrays, doubts_about
+from host_to_device.measuring.timings import Timing
 
 REPEAT = 20  # samples, if the time allows
-AT_LEAST = 3  # samples, also where the time is used up: fewer have no spread
-LONG_ENOUGH = 200  # times the clock's resolution that one sample takes, if need be by several calls
-SHORTEST = 2e-4  # seconds of a sample: a shorter one is at the mercy of whatever else the machine does
+AT_LEAST = 3  # samples, even where the time is used up: fewer have no spread
+LONG_ENOUGH = 200  # a sample takes at least this many times the clock's resolution
+SHORTEST = 2e-4  # seconds of a sample: the rest of the machine disturbs a shorter one too much
 MOST_CALLS = 10_000  # in one sample
-TRIALS, TRIAL_SECONDS = 3, 0.1  # to see how long one call takes: so many, unless they take so long together
-
-PLACES = {
-    "GPU": "on the GPU",
-    "CPU": "on the CPU",
-    "stand-in": "on the stand-in, whose times are not a GPU's",
-}
-
-
-@dataclass(frozen=True)
-class Timing:
-    """A measurement: `print` shows it in a line, with whatever makes it doubtful below.
-
-    Attributes
-    ----------
-    name
-        What was measured.
-    samples
-        Seconds a call, one for each repetition.
-    calls
-        Calls in each of them.
-    first
-        Seconds of the first call, which is not among the samples, or None where nothing came before them.
-    where
-        "GPU", "stand-in" or "CPU": what did the work.
-    clock
-        What was read.
-    bytes, flops
-        Bytes moved and floating-point operations of one call, where they were given.
-    wanted
-        How many samples there were to be; fewer are there where they took too long. None: as many as there are.
-    counts
-        What one call asked of a device: copies, waits, operations; None where that is not known.
-    doubts
-        What is wrong with the measurement.
-
-    Raises
-    ------
-    ValueError
-        If there are no samples, if one is negative or no number, or if `where` is none of the three.
-    """
-
-    name: str
-    samples: tuple[float, ...]
-    calls: int = 1
-    first: float | None = None
-    where: str = "CPU"
-    clock: str = HostClock.name
-    bytes: float | None = None
-    flops: float | None = None
-    wanted: int | None = None
-    counts: Count | None = field(default=None, compare=False, repr=False)
-    doubts: tuple[Doubt, ...] = ()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "samples", tuple(float(each) for each in self.samples))
-        if not self.samples:
-            raise ValueError("there are no samples: measure once at least")
-        for each in self.samples:
-            if not (math.isfinite(each) and each >= 0):
-                raise ValueError(f"a sample is {each} s, which is no time: leave it out, or measure again")
-        if self.where not in PLACES:
-            raise ValueError(f"where is {self.where!r}: give one of {', '.join(PLACES)}")
-
-    @property
-    def median(self) -> float:
-        """The median of the samples, in seconds."""
-        return statistics.median(self.samples)
-
-    @property
-    def quartiles(self) -> tuple[float, float]:
-        """Where the middle half of the samples lies, in seconds."""
-        return quartiles(self.samples)
-
-    @property
-    def spread(self) -> float:
-        """How wide the middle half of the samples is, as a share of the median."""
-        low, high = self.quartiles
-        return _share(high - low, self.median)
-
-    @property
-    def bandwidth(self) -> float | None:
-        """Bytes a second, where `bytes` was given."""
-        return None if self.bytes is None else _share(self.bytes, self.median)
-
-    @property
-    def flop_rate(self) -> float | None:
-        """Floating-point operations a second, where `flops` was given."""
-        return None if self.flops is None else _share(self.flops, self.median)
-
-    def __str__(self) -> str:
-        many = len(self.samples)
-        how = [f"median of {many}" + f" × {self.calls:,} calls" * (self.calls > 1)]
-        if self.wanted is not None and self.wanted > many:
-            how.append(f"as {self.wanted} would have taken too long")
-        if many > 1:
-            how.append(f"middle half {units.span(*self.quartiles)}")
-        parts = [
-            f"{self.name}: {units.seconds(self.median)} {PLACES[self.where]} ({', '.join(how)}; {self.clock})"
-        ]
-        if self.bandwidth is not None:
-            parts.append(units.rate(self.bandwidth, "B/s"))
-        if self.flop_rate is not None:
-            parts.append(units.rate(self.flop_rate, "FLOP/s"))
-        if self.first is not None and self.first > 2 * self.median:
-            parts.append(f"first call {units.seconds(self.first)}")
-        return "\n".join([", ".join(parts), *(f"  doubtful: {doubt}" for doubt in self.doubts)])
-
-    __repr__ = __str__
-
-
-def _share(amount: float, of: float) -> float:
-    if of:
-        return amount / of
-    return math.inf if amount else 0.0
-
-
-def quartiles(samples: Sequence[float]) -> tuple[float, float]:
-    """Return the first and the third quartile; of a single sample, that sample twice."""
-    if len(samples) == 1:
-        return samples[0], samples[0]
-    low, _, high = statistics.quantiles(samples, n=4, method="inclusive")
-    return low, high
+TRIALS, TRIAL_SECONDS = (
+    3,
+    0.1,
+)  # single calls to see how long one takes, and the seconds after which no more are made
 
 
 def time(
@@ -166,64 +47,78 @@ def time(
     waiting: Callable[[], Any] = wait,
     clock: Clock | None = None,
 ) -> Timing:
-    """Measure how long `fn` takes: after a first call, which may compile, several times, and with waits for the device.
+    """Measure how long a call of `fn` takes.
 
-    On a GPU two events are read, which the device itself writes down; elsewhere the host's clock, after a wait. The
-    function is called more often than there are samples: to warm up, once to see what it asks of a device, and once
-    to see how many calls make a sample.
+    The first call, which may compile, is measured apart. Then come several samples, each with a wait for the device.
+    On a GPU the clock is a pair of events, which the device itself records; elsewhere it is the host's clock. `fn` is
+    called more often than there are samples: to warm up, to count what one call asks of a device, and to find out how
+    many calls make a sample.
 
     Parameters
     ----------
     fn
-        What is measured. What it raises passes through.
+        The function to measure. An exception that it raises passes through.
     name
-        What it is called in the result; the function's own name if nothing is given.
+        The name in the result; the function's own name if nothing is given.
     inputs
-        Tuples of arguments for `fn`, or single arguments, which take turns: several sets that are larger than the
-        cache together find nothing there.
+        Sets of arguments for `fn`, each a tuple or a single argument. They take turns. Give several sets that are
+        together larger than the cache, so that no call finds its data in the cache.
     setup
-        Called once before everything, and not measured.
+        A function to call once before everything else; it is not measured.
     repeat
-        How many samples to take; 20 if nothing is given, fewer if they would take longer than `seconds`, but 3.
+        The number of samples. If nothing is given, 20, or fewer (at least 3) if 20 would take longer than `seconds`.
     calls
-        How many calls make a sample; as many as the clock needs if nothing is given, one without a warm-up or a wait.
+        The number of calls in a sample. If nothing is given, as many as the clock needs; without a warm-up or without
+        a wait, one.
     warmup
-        How many calls, with each set of inputs, come before the first sample and are not among the samples. 0 leaves
-        the compilation inside, which is wrong: to be seen once.
+        The number of calls with each set of inputs before the first sample. With 0 the first sample includes the
+        compilation: a mistake that a lesson shows.
     seconds
-        How long the samples may take together, roughly.
+        The time that the samples may take together, roughly.
     bytes, flops
-        Bytes that one call moves and floating-point operations that it makes: the result then has a rate.
+        Bytes that one call moves, and floating-point operations that it performs: the result then has a rate.
     synchronize
-        False stops the clock as soon as the calls have returned, which is wrong on a GPU: to be seen once.
+        False stops the clock as soon as the calls have returned. On a GPU that is a mistake, which a lesson shows.
     waiting
-        What waits until the work is done; for devices that this library does not know, or several.
+        The function that waits until the work is done, for several devices or devices that this library does not know.
     clock
-        What to read instead.
+        Another clock to read.
 
     Returns
     -------
     Timing
-        Samples in seconds a call, and what is doubtful about them.
+        The samples, in seconds per call, and the reasons to doubt them.
 
     Raises
     ------
     TypeError
-        If `fn` or `waiting` cannot be called, or `fn` would only be prepared by a call, or if `inputs` is no list.
+        If `fn` or `waiting` cannot be called, if a call of `fn` only prepares a coroutine or a generator, or if
+        `inputs` is not a list.
     ValueError
-        If there are no inputs, or a number is out of range.
+        If there are no inputs, or if a number is out of range.
     ClockError
         If the clock goes backwards, or gives no number.
+
+    Examples
+    --------
+    >>> x = np.ones((256, 256))
+    >>> timing = h2d.time(lambda: x @ x, flops=2 * 256**3, repeat=5)
+    >>> print(timing)
+    the call: ... on the CPU (median of 5...; host clock), ...FLOP/s...
+    >>> timing.median > 0
+    True
     """
     _check_function(fn)
     if not callable(waiting):
         raise TypeError(f"waiting is {waiting!r}: give a function that returns when the device is done")
     sets = _checked_sets(inputs)
-    for given, least, what in ((repeat, 1, "repeat"), (calls, 1, "calls"), (warmup, 0, "warmup")):
+    whole: dict[str, tuple[Any, int]] = {"repeat": (repeat, 1), "calls": (calls, 1), "warmup": (warmup, 0)}
+    for what, (given, least) in whole.items():
         left_out = given is None and what != "warmup"
         if not left_out and not (_is_number(given, numbers.Integral) and given >= least):
             raise ValueError(f"{what} is {given!r}: give a whole number from {least}")
-    for given, what in ((seconds, "seconds"), (bytes, "bytes"), (flops, "flops")):
+    positive: dict[str, Any] = {"seconds": seconds, "bytes": bytes, "flops": flops}
+    for what, given in positive.items():
         left_out = given is None and what != "seconds"
         if not left_out and not (_is_number(given) and 0 < given < math.inf):
             raise ValueError(f"{what} is {given!r}: give a finite number above 0")
@@ -252,10 +147,10 @@ def time(
     samples: list[float] = []
     if calls is None:
         calls = 1
-        if warmup and synchronize:  # else it is not known how long a call takes
+        if warmup and synchronize:  # otherwise nothing says how long a call takes
             samples = _trials(clock, call)
             calls = _enough_calls(min(samples), resolution)
-            if calls > 1:  # again, as reading the clock was a good part of those
+            if calls > 1:  # again: reading the clock was a good part of the trials
                 again = checked(clock.measure(functools.partial(_several, call, calls))) / calls
                 calls = _enough_calls(min(again, *samples), resolution)
                 samples = []
@@ -296,33 +191,34 @@ def time(
 
 
 class LeftBehind:
-    """How long a device goes on after a clock has stopped.
+    """Measures how long a device goes on working after a clock has stopped.
 
     Parameters
     ----------
     waiting
-        Waits until the device is done.
+        The function that waits until the device is done.
     """
 
     def __init__(self, waiting: Callable[[], Any]) -> None:
-        self._waiting, self._clock, self._seen = waiting, HostClock(None), []
+        self._waiting, self._clock = waiting, HostClock(None)
+        self._seen: list[float] = []
         waiting()
         self._idle = statistics.median(self._clock.measure(waiting) for _ in range(5))
 
     def look(self) -> None:
-        """Wait, and note how long it took."""
+        """Wait, and note how long the wait took."""
         self._seen.append(self._clock.measure(self._waiting))
 
     @property
     def seconds(self) -> float:
-        """The median of what was noted, less what a wait for nothing takes."""
+        """The median of the waits, less what a wait for an idle device takes."""
         return max(0.0, statistics.median(self._seen) - 2 * self._idle) if self._seen else 0.0
 
 
 def counted(work: Callable[[], Any]) -> Count | None:
     """Call `work()` and return what it asked of a device; None where that cannot be counted.
 
-    On a GPU that is so while another profiler is at work: a measurement is still one without counts.
+    On a GPU it cannot be counted while another profiler runs. The measurement then goes on without counts.
     """
     counts = count()
     try:
@@ -344,9 +240,9 @@ def counted(work: Callable[[], Any]) -> Count | None:
 
 
 def place_of(counts: Count | None) -> str:
-    """Return what did the work of which these are the counts: "GPU", "stand-in" or "CPU".
+    """Return what did the counted work: "GPU", "stand-in" or "CPU".
 
-    Where they are not known, it is the GPU if there is one and a library uses it.
+    Where nothing could be counted, the answer is "GPU" if there is one and a library uses it.
     """
     asked: tuple[int | None, ...] = (None,)
     on_gpu = is_chosen() if counts is None else counts.is_on_gpu
@@ -359,7 +255,7 @@ def place_of(counts: Count | None) -> str:
 
 
 def _trials(clock: Clock, call: Callable[[], Any]) -> list[float]:
-    """Return how long single calls took: several, so that one that was disturbed does not count."""
+    """Return the seconds of several single calls, so that one disturbed call does not decide."""
     took: list[float] = []
     while len(took) < TRIALS and sum(took) < TRIAL_SECONDS:
         took.append(checked(clock.measure(call)))
@@ -367,7 +263,7 @@ def _trials(clock: Clock, call: Callable[[], Any]) -> list[float]:
 
 
 def _enough_calls(alone: float, resolution: float) -> int:
-    """Return how many calls make a sample, if one takes so many seconds."""
+    """Return how many calls make a sample, if one call takes `alone` seconds."""
     wanted = max(LONG_ENOUGH * resolution, SHORTEST)
     return min(MOST_CALLS, math.ceil(wanted / max(alone, wanted / MOST_CALLS)))
 
@@ -378,7 +274,7 @@ def _several(call: Callable[[], Any], calls: int) -> None:
 
 
 def _taking_turns(turns: Sequence[Callable[[], Any]]) -> Callable[[], Any]:
-    """Return a function that calls these, one each time."""
+    """Return a function that calls the next of these each time."""
     cycle = itertools.cycle(turns)
     return lambda: next(cycle)()
 

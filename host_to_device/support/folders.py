@@ -1,10 +1,17 @@
-"""Where the library keeps files of its own, as each system has it."""
+"""The library's folders: the package itself, a cache, and the user's data, each where the system keeps such files."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 NAME = "host-to-device"
+
+
+def package() -> Path:
+    """Return the folder of the library's package, whatever module asks for it."""
+    from importlib.resources import files
+
+    return Path(str(files(__name__.partition(".")[0])))
 
 
 def cache(part: str) -> Path:

@@ -15,7 +15,7 @@ from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 from book import measured
 from book.measured import MeasuredError, Wanted, answer, number, parsed, why_stale
-from host_to_device.measuring import ledger, limits
+from host_to_device.measuring import known_limits, ledger
 
 ROOT = Path(__file__).resolve().parents[2]
 CELL = 'with h2d.experiment("copy-cost", x=("size", "B")) as e:\n    pass'
@@ -29,7 +29,7 @@ def data(name="Made-up A", kind="gpu", **experiments):
     gpus = [{"name": name, "memory": 8 * 2**30, "compute_capability": "9.9"}] if kind == "gpu" else []
     known = {
         "copy bandwidth": {"value": 1.5e12, "unit": "B/s", "samples": [1.4e12, 1.5e12, 1.5e12, 1.7e12], "how": "A copy in memory."},
-        "cores scaling": {"value": 1.9, "unit": limits.KNOWN["cores scaling"], "samples": [1.9], "how": "All cores."},
+        "cores scaling": {"value": 1.9, "unit": known_limits.KNOWN["cores scaling"], "samples": [1.9], "how": "All cores."},
     }  # fmt: skip
     if kind == "gpu":
         known["launch latency"] = {"value": 4e-6, "unit": "s", "samples": [4e-6], "how": "Empty kernels."}

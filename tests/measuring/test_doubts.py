@@ -14,9 +14,10 @@ import numba
 import numpy as np
 import pytest
 
-from host_to_device.measuring import doubts, limits
-from host_to_device.measuring.doubts import ADVICE, doubts_about
-from host_to_device.measuring.timing import Timing, time
+from host_to_device.measuring import doubts, known_limits
+from host_to_device.measuring.doubts import doubts_about
+from host_to_device.measuring.timing import time
+from host_to_device.measuring.timings import ADVICE, Doubt, Timing
 from host_to_device.standins import numba_cuda as cuda
 from host_to_device.starting import machine
 
@@ -34,7 +35,7 @@ def text(timing, kind):
 @pytest.fixture(autouse=True)
 def a_machine_without_a_past(monkeypatch):
     """Neither this machine's record nor its GPU, if it has one, decides, nor what other tests have started."""
-    monkeypatch.setattr(limits, "peak", lambda what, where: None)
+    monkeypatch.setattr(known_limits, "peak", lambda what, where: None)
     monkeypatch.setattr(machine, "chosen", None)
     monkeypatch.setenv("H2D_MACHINE", "stand-in")
 
@@ -70,7 +71,7 @@ def test_a_rate_above_the_peak(monkeypatch):
     before = fastest()
     # Measured again when it is asked for: the machine may have been busier before.
     monkeypatch.setattr(
-        limits, "peak", lambda what, where: max(before, fastest()) if what == "copy bandwidth" else None
+        known_limits, "peak", lambda what, where: max(before, fastest()) if what == "copy bandwidth" else None
     )
     wrong = time(copy, repeat=5, bytes=20 * COPIED)
     assert "too fast" in kinds(wrong)
@@ -93,19 +94,19 @@ def test_more_operations_than_the_fastest_matrix_product(monkeypatch):
     def fastest(what, where):  # of all that were timed: a busy machine may slow down some of them
         return flops / min(durations) if what == "matmul" else None
 
-    monkeypatch.setattr(limits, "peak", fastest)
+    monkeypatch.setattr(known_limits, "peak", fastest)
     assert "too fast" in kinds(time(product, repeat=5, flops=256 * flops))
     assert "too fast" not in kinds(time(product, repeat=5, flops=flops // 2))
 
 
 def test_a_stand_ins_rate_is_held_against_no_peak(monkeypatch):
-    monkeypatch.setattr(limits, "peak", lambda what, where: 1.0)
+    monkeypatch.setattr(known_limits, "peak", lambda what, where: 1.0)
     assert kinds_of(samples=(1.0,) * 5, bytes=1000, where="stand-in") == set()
     assert kinds_of(samples=(1.0,) * 5, bytes=1000, where="CPU") == {"too fast"}
 
 
 def test_a_clock_that_saw_no_time_pass(monkeypatch):
-    monkeypatch.setattr(limits, "peak", lambda what, where: 1.0)
+    monkeypatch.setattr(known_limits, "peak", lambda what, where: 1.0)
     found = doubts_about(Timing("x", (0.0,) * 5, bytes=1))
     assert [each.kind for each in found] == ["too fast", "too few"]
     assert all("inf" not in each.text for each in found)
@@ -214,7 +215,7 @@ def test_a_kernel_that_nobody_waits_for_on_the_stand_in(x):
 
     wrong = time(launch, synchronize=False, repeat=5)
     assert "no wait" in kinds(wrong)
-    assert "1 operation and nobody waited" in text(wrong, "no wait")
+    assert "1 operation and nothing waited" in text(wrong, "no wait")
     assert "no wait" not in kinds(time(launch, repeat=5))
 
 
@@ -292,7 +293,7 @@ def total(a):
 
 @pytest.fixture
 def cache():
-    size = limits.cache_size("CPU")
+    size = known_limits.cache_size("CPU")
     if size is None or size > 512 * MIB:
         pytest.skip("the size of this machine's cache is not known, or too large for a test")
     return size
@@ -315,7 +316,7 @@ def test_the_same_set_many_times_is_one_set(cache):
 
 def test_arrays_that_the_function_brings_along(monkeypatch, x):
     """Most functions that are measured are lambdas over arrays of the notebook: with a rate, they are looked at."""
-    monkeypatch.setattr(limits, "cache_size", lambda where: 1 * MIB)
+    monkeypatch.setattr(known_limits, "cache_size", lambda where: 1 * MIB)
     large = np.random.default_rng(1).random(MIB)
     assert "fits in cache" in kinds(time(lambda: x + 1, bytes=16_000, repeat=5))
     assert "fits in cache" in kinds(time(functools.partial(np.add, x, 1), bytes=16_000, repeat=5))
@@ -324,7 +325,7 @@ def test_arrays_that_the_function_brings_along(monkeypatch, x):
 
 
 def test_where_the_cache_is_not_known_nothing_is_said(monkeypatch):
-    monkeypatch.setattr(limits, "cache_size", lambda where: None)
+    monkeypatch.setattr(known_limits, "cache_size", lambda where: None)
     assert "fits in cache" not in kinds(time(total, inputs=sets(1), bytes=MIB, repeat=5))
 
 
@@ -432,13 +433,13 @@ def kinds_of(samples, **more):
 
 
 def test_a_right_measurement_is_not_doubted(monkeypatch):
-    monkeypatch.setattr(limits, "peak", lambda what, where: 100.0)
+    monkeypatch.setattr(known_limits, "peak", lambda what, where: 100.0)
     assert kinds_of(samples=(1.0, 1.01, 0.99, 1.0, 1.02), bytes=100, flops=100) == set()
 
 
 @pytest.mark.parametrize("kind", ADVICE)
 def test_each_kind_says_what_to_do(kind):
-    doubt = doubts.Doubt(kind, "something was seen")
+    doubt = Doubt(kind, "something was seen")
     assert str(doubt) == f"something was seen. {ADVICE[kind]}"
     assert "\n" not in str(doubt)
 

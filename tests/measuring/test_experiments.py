@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from host_to_device.measuring import experiments, ledger
-from host_to_device.measuring.doubts import Doubt
 from host_to_device.measuring.experiments import ExperimentError, experiment
-from host_to_device.measuring.timing import Timing
+from host_to_device.measuring.timings import Doubt, Timing
 from host_to_device.starting import machine
 
 

@@ -8,7 +8,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from book import drawings
-from host_to_device.measuring import figures, ledger, plotting
+from host_to_device.measuring import figures, ledger, plotting, points
 from host_to_device.rendering import units
 
 SIZES = [2**10, 2**15, 2**20, 2**25]
@@ -319,7 +319,7 @@ def test_numbers_have_their_unit(value, unit, text):
     ],
 )
 def test_places_have_no_digits_that_say_nothing(x, unit, text):
-    assert figures.shown_at(x, unit) == text
+    assert points.shown_at(x, unit) == text
 
 
 # --- Axes ------------------------------------------------------------------------------------------------------------

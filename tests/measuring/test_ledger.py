@@ -15,7 +15,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from host_to_device.measuring import ledger, limits, machines
+from host_to_device.measuring import known_limits, ledger, limit_runs, machines
 from tests.measuring import example
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,10 +66,10 @@ def test_no_committed_record_names_a_person_or_a_place(path):
 def test_every_committed_limit_and_experiment_is_known(path):
     data = ledger.read(path)
     for name, limit in data["limits"].items():
-        assert limits.KNOWN[name] == limit["unit"]
+        assert known_limits.KNOWN[name] == limit["unit"]
     for about in data["experiments"].values():
         assert (ROOT / about["notebook"]).is_file()
-        assert set(about.get("limits", ())) <= set(limits.KNOWN)
+        assert set(about.get("limits", ())) <= set(known_limits.KNOWN)
 
 
 def test_names_of_experiments_are_unique_in_the_book():
@@ -524,10 +524,10 @@ def own(monkeypatch, tmp_path):
     def put(data):
         path = example.write(tmp_path, data)
         monkeypatch.setattr(ledger, "own_record", lambda: ledger.Record(ledger.read(path), path))
-        limits._own_record.cache_clear()
+        known_limits._own_record.cache_clear()
 
     yield put
-    limits._own_record.cache_clear()
+    known_limits._own_record.cache_clear()
 
 
 def limit(value, unit="B/s"):
@@ -541,24 +541,26 @@ def test_a_peak_is_this_machines(own):
         "matmul float64": limit(5e10, "FLOP/s"),
     }
     own(example.record(limits=many))
-    assert limits.peak("copy bandwidth", "CPU") == 2e10
-    assert limits.peak("matmul", "CPU") == 1e11 and limits.peak("matmul float64", "CPU") == 5e10
-    assert limits.peak("copy bandwidth", "GPU") is None
-    assert limits.peak("copy bandwidth", "stand-in") is None
+    assert known_limits.peak("copy bandwidth", "CPU") == 2e10
+    assert known_limits.peak("matmul", "CPU") == 1e11 and known_limits.peak("matmul float64", "CPU") == 5e10
+    assert known_limits.peak("copy bandwidth", "GPU") is None
+    assert known_limits.peak("copy bandwidth", "stand-in") is None
     own(
         example.record(
             gpu=True, limits={**many, "copy bandwidth, CPU": limit(1), "matmul float32, CPU": limit(2)}
         )
     )
-    assert limits.peak("copy bandwidth", "GPU") == 2e10 and limits.peak("copy bandwidth", "CPU") == 1
-    assert limits.peak("matmul", "CPU") == 2 and limits.peak("matmul", "GPU") == 1e11
+    assert (
+        known_limits.peak("copy bandwidth", "GPU") == 2e10 and known_limits.peak("copy bandwidth", "CPU") == 1
+    )
+    assert known_limits.peak("matmul", "CPU") == 2 and known_limits.peak("matmul", "GPU") == 1e11
 
 
 def test_no_record_no_peak(monkeypatch, tmp_path):
     monkeypatch.setattr(ledger, "records", lambda: [])
-    limits._own_record.cache_clear()
-    assert limits.peak("matmul", "CPU") is None
-    limits._own_record.cache_clear()
+    known_limits._own_record.cache_clear()
+    assert known_limits.peak("matmul", "CPU") is None
+    known_limits._own_record.cache_clear()
 
 
 def test_own_record_is_of_the_same_hardware_and_rather_the_readers(monkeypatch, tmp_path):
@@ -581,16 +583,16 @@ def test_own_record_is_of_the_same_hardware_and_rather_the_readers(monkeypatch, 
 
 
 def test_the_limits_of_a_cpu_are_measured(monkeypatch):
-    monkeypatch.setattr(limits, "SECONDS", 0.05)
-    monkeypatch.setattr(limits, "_copied", lambda: 2**20)
-    matmul = limits._matmul_on_cpu
-    monkeypatch.setattr(limits, "_matmul_on_cpu", lambda dtype: matmul(dtype, 64))
-    monkeypatch.setattr(limits, "_gpu", lambda: None)
+    monkeypatch.setattr(limit_runs, "SECONDS", 0.05)
+    monkeypatch.setattr(limit_runs, "_copied", lambda: 2**20)
+    matmul = limit_runs._matmul_on_cpu
+    monkeypatch.setattr(limit_runs, "_matmul_on_cpu", lambda dtype: matmul(dtype, 64))
+    monkeypatch.setattr(limit_runs, "_gpu", lambda: None)
     lines = []
-    found = limits.measure_limits(lines.append)
+    found = limit_runs.measure_limits(lines.append)
     VALIDATOR.validate(example.record(limits=found))
     assert {name: each["unit"] for name, each in found.items()} == {
-        name: limits.KNOWN[name] for name in found
+        name: known_limits.KNOWN[name] for name in found
     }
     assert set(found) == {
         "copy bandwidth",
@@ -605,15 +607,19 @@ def test_the_limits_of_a_cpu_are_measured(monkeypatch):
 
 
 def test_threads_to_try():
-    assert limits._steps(1) == [1] and limits._steps(6) == [1, 2, 4, 6] and limits._steps(8) == [1, 2, 4, 8]
+    assert (
+        limit_runs._steps(1) == [1]
+        and limit_runs._steps(6) == [1, 2, 4, 6]
+        and limit_runs._steps(8) == [1, 2, 4, 8]
+    )
 
 
 def test_arrays_of_a_copy_are_out_of_reach_for_the_cache(monkeypatch):
-    monkeypatch.setattr(limits, "cache_size", lambda where: 2**28)
+    monkeypatch.setattr(limit_runs, "cache_size", lambda where: 2**28)
     monkeypatch.setattr(machines, "memory", lambda: 2**37)
-    assert limits._copied() == 2**30
+    assert limit_runs._copied() == 2**30
     monkeypatch.setattr(machines, "memory", lambda: 2**32)
-    assert limits._copied() == 2**28, "a sixteenth of memory at most"
+    assert limit_runs._copied() == 2**28, "a sixteenth of memory at most"
 
 
 def test_the_limits_of_a_gpu_with_the_cpu_in_its_place():
@@ -621,13 +627,13 @@ def test_the_limits_of_a_gpu_with_the_cpu_in_its_place():
     pytest.importorskip("torch")
     from host_to_device.measuring.clocks import HostClock
 
-    gpu = limits.OfTorch("cpu", can_pin=False)
-    found = dict(limits._of_gpu(gpu, HostClock(gpu.wait), largest=2**16, size=64))
-    assert set(found) == {name for name in limits.KNOWN if "CPU" not in name and "core" not in name} - {
+    gpu = limit_runs.OfTorch("cpu", can_pin=False)
+    found = dict(limit_runs._of_gpu(gpu, HostClock(gpu.wait), largest=2**16, size=64))
+    assert set(found) == {name for name in known_limits.KNOWN if "CPU" not in name and "core" not in name} - {
         "matmul tf32",
         "matmul bfloat16",
     }
     assert {name: each["unit"] for name, each in found.items()} == {
-        name: limits.KNOWN[name] for name in found
+        name: known_limits.KNOWN[name] for name in found
     }
     VALIDATOR.validate(example.record(gpu=True, limits=found))

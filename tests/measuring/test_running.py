@@ -50,7 +50,7 @@ class Desk:
     def notebook(self, path, folder, seconds, progress):
         self.did.append(path.stem)
         for name, of_cell in ledger.experiments_in(path):
-            source = dict(ledger._code_cells(path))[of_cell]
+            source = dict(ledger.code_cells(path))[of_cell]
             left = {
                 "name": name,
                 "title": name,

@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 
 from host_to_device.counting import Copies
-from host_to_device.measuring import clocks, limits, timing
+from host_to_device.measuring import clocks, known_limits, timing
 from host_to_device.measuring.clocks import ClockError, DeviceEvents, HostClock
-from host_to_device.measuring.timing import AT_LEAST, REPEAT, Timing, time
+from host_to_device.measuring.timing import AT_LEAST, REPEAT, time
+from host_to_device.measuring.timings import Timing
 from host_to_device.rendering import units
 from host_to_device.standins import events
 from host_to_device.standins import numba_cuda as cuda
@@ -28,7 +29,7 @@ from host_to_device.starting import machine
 @pytest.fixture(autouse=True)
 def a_machine_without_a_past(monkeypatch):
     """Neither this machine's record nor what other tests have started decides."""
-    monkeypatch.setattr(limits, "peak", lambda what, where: None)
+    monkeypatch.setattr(known_limits, "peak", lambda what, where: None)
     monkeypatch.setattr(machine, "chosen", None)
     monkeypatch.setenv("H2D_MACHINE", "stand-in")
     for name in ("torch", "cupy", "numba.cuda"):

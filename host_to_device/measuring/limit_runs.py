@@ -1,119 +1,34 @@
-"""What this machine can do at best: the limits that other numbers are measured against.
+"""Measure this machine's limits: bandwidths, latencies and the rates of matrix products.
 
-They stand at the beginning of every record. Each is measured by `h2d.time` or its clocks, in the plainest way that
-there is, and says in a sentence how. The part for a GPU uses PyTorch, or CuPy where there is no PyTorch.
+Every record begins with them. Each limit is measured with `h2d.time` or one of its clocks, by a simple program, and
+the record says in a sentence how. The part for a GPU uses PyTorch, or CuPy where PyTorch is not installed.
 """
 
 from __future__ import annotations
 
-import functools
 import itertools
 import json
 import os
-import re
 import statistics
 import sys
 import time as clock_of_host
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from host_to_device.measuring import machines
+from host_to_device.measuring.clocks import DeviceEvents, HostClock
+from host_to_device.measuring.known_limits import KNOWN, cache_size
+from host_to_device.measuring.timing import time
 from host_to_device.rendering import units
 from host_to_device.starting import machine
+from host_to_device.support.installed import is_installed
 
-CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
-
-# Every limit that a record may have, with its unit. On a machine with a GPU the plain names are the GPU's.
-KNOWN = {
-    "copy bandwidth": "B/s",
-    "copy bandwidth, one core": "B/s",
-    "matmul float64": "FLOP/s",
-    "matmul float32": "FLOP/s",
-    "matmul tf32": "FLOP/s",
-    "matmul float16": "FLOP/s",
-    "matmul bfloat16": "FLOP/s",
-    "cores scaling": "×",
-    "cores scaling, copy": "×",
-    "host to device, pinned": "B/s",
-    "host to device, pageable": "B/s",
-    "device to host, pinned": "B/s",
-    "device to host, pageable": "B/s",
-    "launch latency": "s",
-    "wait latency": "s",
-    "copy bandwidth, CPU": "B/s",
-    "copy bandwidth, one core, CPU": "B/s",
-    "matmul float64, CPU": "FLOP/s",
-    "matmul float32, CPU": "FLOP/s",
-}
-
-SECONDS = 2.0  # for one limit, roughly
-LAUNCHES = 200  # in a row: far fewer than a GPU takes before it makes the host wait
-CACHE_TIMES = 4  # so many times the cache is out of reach for it
-
-
-@functools.cache
-def cache_size(where: str) -> int | None:
-    """Return the bytes of the last cache before memory, on the "CPU" or the "GPU"; None where it is not known."""
-    if where == "GPU":
-        return _l2_of_the_gpu()
-    sizes = []
-    for path in CACHES.glob("index*/size"):
-        match = re.fullmatch(r"(\d+)([KMG]?)", path.read_text().strip())
-        if match:
-            sizes.append(int(match[1]) * {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}[match[2]])
-    return max(sizes, default=None)
-
-
-def _l2_of_the_gpu() -> int | None:
-    if (torch := sys.modules.get("torch")) is not None and torch.cuda.is_available():
-        return torch.cuda.get_device_properties(0).L2_cache_size
-    if (cupy := sys.modules.get("cupy")) is not None:
-        return cupy.cuda.Device().attributes["L2CacheSize"]
-    return None
-
-
-# --- What has been measured ------------------------------------------------------------------------------------
-
-
-def peak(what: str, where: str) -> float | None:
-    """Return a limit of this machine, in bytes or operations a second; None where it has not been measured.
-
-    Parameters
-    ----------
-    what
-        The name of a limit, or "matmul" for the fastest of all types.
-    where
-        "GPU" or "CPU".
-    """
-    if where not in ("GPU", "CPU"):
-        return None
-    record = _own_record(machine.chosen)
-    if record is None:
-        return None
-    of_cpu = ", CPU" if where == "CPU" and record.kind == "gpu" else ""
-    if (where == "GPU") != (record.kind == "gpu") and not of_cpu:
-        return None
-    values = [
-        limit["value"]
-        for name, limit in record.limits.items()
-        if name == what + of_cpu or (what == "matmul" and re.fullmatch(rf"matmul \w+{of_cpu}", name))
-    ]
-    return max(values, default=None)
-
-
-@functools.cache
-def _own_record(chosen: str | None) -> Any:
-    """Return this machine's record, or None; `chosen` is what runs here, and may change."""
-    from host_to_device.measuring import ledger
-
-    return ledger.own_record()
-
-
-# --- Measuring -------------------------------------------------------------------------------------------------
+SECONDS = 2.0  # of measuring, for each limit
+LAUNCHES = 200  # in a row: a GPU queues far more of them before it makes the host wait
+CACHE_TIMES = 4  # an array of this many times the cache does not fit into it
 
 
 def measure_limits(progress: Callable[[str], Any] = print) -> dict[str, dict[str, Any]]:
@@ -122,7 +37,7 @@ def measure_limits(progress: Callable[[str], Any] = print) -> dict[str, dict[str
     Parameters
     ----------
     progress
-        Called with a line for each limit.
+        Called with one line for each limit.
     """
     if hasattr(os, "getloadavg") and (load := os.getloadavg()[0]) > 0.3 * machines.usable_cores():
         progress(
@@ -146,9 +61,7 @@ def _limit(unit: str, samples: Iterable[float], how: str, **more: Any) -> dict[s
 
 
 def _rates(amount: float, work: Callable[[], Any], clock: Any = None) -> list[float]:
-    """Return bytes or operations a second, for each sample of `h2d.time`."""
-    from host_to_device.measuring.timing import time
-
+    """Return bytes or operations per second, for each sample of `h2d.time`."""
     return [amount / sample for sample in time(work, seconds=SECONDS, clock=clock).samples]
 
 
@@ -175,30 +88,30 @@ def _of_cpu() -> Iterable[tuple[str, dict[str, Any]]]:
 
 
 def _steps(cores: int) -> list[int]:
-    """Return numbers of threads to try: powers of two, and all cores."""
+    """Return the numbers of threads to try: powers of two, and all cores."""
     return sorted({1 << power for power in range(cores.bit_length()) if 1 << power <= cores} | {cores})
 
 
 def _copied() -> int:
-    """Return the bytes of each array of a copy: out of reach for the cache, and a sixteenth of memory at most."""
+    """Return the bytes of each array of a copy: more than the cache holds, and a sixteenth of memory at most."""
     wanted = max(64 * 2**20, CACHE_TIMES * (cache_size("CPU") or 0))
     return min(wanted, max(2**20, (machines.memory() or 2**40) // 16))
 
 
 def _copying(threads: ThreadPoolExecutor, many: int) -> list[float]:
-    """Return bytes a second, read and written, of a copy that is split among so many threads."""
+    """Return the bytes per second, read and written, of a copy that is split among `many` threads."""
     count = _copied() // 8
     source, target = np.random.default_rng(1).random(count), np.ones(count)
     parts = list(zip(np.array_split(target, many), np.array_split(source, many), strict=True))
 
     def copy() -> None:
-        list(threads.map(lambda part: np.copyto(*part), parts))  # NumPy lets other threads run meanwhile
+        list(threads.map(lambda part: np.copyto(*part), parts))  # NumPy releases the GIL while it copies
 
     return _rates(2 * source.nbytes, copy)
 
 
 def _computing(threads: ThreadPoolExecutor, many: int) -> list[float]:
-    """Return elements a second of np.sin in so many threads, each on 128 KiB of its own."""
+    """Return the elements per second of np.sin in `many` threads, each on 128 KiB of its own."""
     rounds, inputs = 50, [np.random.default_rng(each).random(8192) for each in range(many)]
     outputs = [np.empty_like(each) for each in inputs]
 
@@ -210,9 +123,11 @@ def _computing(threads: ThreadPoolExecutor, many: int) -> list[float]:
 
 
 def _scaling(rates: dict[int, list[float]], how: str) -> dict[str, Any]:
+    """Return the limit for rates by number of threads; the largest number comes last."""
     one = statistics.median(rates[1])
-    points = [{"x": many, "values": [rate / one for rate in samples]} for many, samples in rates.items()]
-    return _limit("×", points[-1]["values"], how, points=points)
+    times = {many: [rate / one for rate in samples] for many, samples in rates.items()}
+    points = [{"x": many, "values": values} for many, values in times.items()]
+    return _limit("×", times[max(times)], how, points=points)
 
 
 def _matmul_on_cpu(dtype: str, size: int = 2048) -> dict[str, Any]:
@@ -226,19 +141,19 @@ def _matmul_on_cpu(dtype: str, size: int = 2048) -> dict[str, Any]:
 
 
 # --- The GPU ---------------------------------------------------------------------------------------------------
-# Not run where it was written: there was no GPU. What its pieces do without one is tested.
+# This part has never run on a GPU. The tests run its pieces with PyTorch on the CPU.
 
 
 def _gpu() -> Any:
-    """Return the library that drives the GPU, None where there is none or it is not to be used."""
+    """Return the library that drives the GPU, or None where there is no GPU or `H2D_MACHINE` rules it out."""
     if os.environ.get("H2D_MACHINE") == "stand-in" or "host_to_device.standins.cupy" in sys.modules:
         return None
-    if machine.is_installed("torch"):
+    if is_installed("torch"):
         import torch
 
         if torch.cuda.is_available():
             return OfTorch()
-    if machine.is_installed("cupy"):
+    if is_installed("cupy"):
         import cupy
 
         if cupy.cuda.is_available():
@@ -247,7 +162,15 @@ def _gpu() -> Any:
 
 
 class OfTorch:
-    """What the limits of a GPU are measured with, in PyTorch; another device and no pinned memory are for tests."""
+    """Copies, launches and matrix products of a GPU by PyTorch.
+
+    Parameters
+    ----------
+    device
+        PyTorch's name of the device; tests name another.
+    can_pin
+        Whether host memory can be pinned.
+    """
 
     name = "PyTorch"
     dtypes = ("float64", "float32", "tf32", "float16", "bfloat16")
@@ -266,7 +189,7 @@ class OfTorch:
         return self.torch.cuda.get_device_properties(0).total_memory if self.device == "cuda" else 2**30
 
     def has(self, dtype: str) -> bool:
-        """Return whether the GPU has units for a type: tf32 and bfloat16 came with compute capability 8.0."""
+        """Return whether the GPU has units for a type: tf32 and bfloat16 need compute capability 8.0."""
         new = dtype in ("tf32", "bfloat16")
         return not new or (self.device == "cuda" and self.torch.cuda.get_device_capability()[0] >= 8)
 
@@ -297,7 +220,7 @@ class OfTorch:
 
 
 class OfCupy:
-    """The same in CuPy."""
+    """Copies, launches and matrix products of a GPU by CuPy."""
 
     name = "CuPy"
     dtypes = ("float64", "float32", "float16")
@@ -351,11 +274,9 @@ class OfCupy:
 def _of_gpu(
     gpu: Any, events: Any = None, largest: int = 2**30, size: int = 8192
 ) -> Iterable[tuple[str, dict[str, Any]]]:
-    """Yield the limits of a GPU; clock and sizes can be others in tests."""
-    from host_to_device.measuring.clocks import DeviceEvents, HostClock
-
+    """Yield the limits of a GPU; tests give another clock and smaller sizes."""
     events = events or DeviceEvents()
-    # First, before h2d.time asks CUPTI what a call does: that may stay, and cost a launch something.
+    # First, because h2d.time asks CUPTI what a call does, and CUPTI may slow down every later launch.
     yield from _latencies(gpu, HostClock(None))
 
     nbytes = min(largest, gpu.memory() // 8)
@@ -436,8 +357,8 @@ def _matmul_on_gpu(gpu: Any, dtype: str, size: int, events: Any) -> dict[str, An
 
 
 def main() -> None:
-    """Measure in a process of its own, which gives all memory back: lines to stderr, the limits to stdout as JSON."""
+    """Measure, as a process of its own that frees all memory at its end: lines to stderr, the limits to stdout as JSON."""
     if _gpu() is not None:
-        machine.chosen = "gpu"  # h2d.time counts on it, and reads its events
+        machine.chosen = "gpu"  # so that h2d.time counts on the GPU and reads its events
     limits = measure_limits(lambda line: print(line, file=sys.stderr, flush=True))
     json.dump(limits, sys.stdout, allow_nan=False)
