@@ -1,27 +1,44 @@
-"""What pyproject.toml cannot say: the records of `measurements/` go into the library, where `h2d` finds them."""
+"""What pyproject.toml cannot say: files from other folders of the repository go into the package when it is built.
 
+The library reads them where they are in a checkout, and so in an editable installation, which copies nothing.
+"""
+
+import json
 from pathlib import Path
 
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
 
-class WithRecords(build_py):
-    """Copies the records beside the modules; an editable installation reads them where they are."""
+def checks_of(notebook: Path) -> str:
+    """Return a solution notebook with its title and its checks alone, as `exercises.catalogue` reads it."""
+    content = json.loads(notebook.read_text(encoding="utf-8"))
+    title, *cells = content["cells"]
+    checks = [cell for cell in cells if "check" in cell["metadata"].get("tags", [])]
+    for cell in checks:
+        cell.update(outputs=[], execution_count=None)
+    return json.dumps({**content, "cells": [title, *checks]}, indent=1, ensure_ascii=False) + "\n"
 
-    def records(self) -> list[str]:
-        return sorted(path.as_posix() for path in Path("measurements").glob("*.json"))
+
+class WithRecordsAndChecks(build_py):
+    """Adds the records of measurements and the checks of the exercises to the modules."""
+
+    def added(self) -> list[Path]:
+        return [*sorted(Path("measurements").glob("*.json")), *sorted(Path("solutions").glob("*.ipynb"))]
 
     def run(self) -> None:
         super().run()
-        if not self.editable_mode:
-            folder = Path(self.build_lib, "host_to_device", "measurements")
-            self.mkpath(str(folder))
-            for record in self.records():
-                self.copy_file(record, str(folder))
+        if self.editable_mode:
+            return
+        for path in self.added():
+            inside = "measurements" if path.suffix == ".json" else "exercises/sets"
+            folder = Path(self.build_lib, "host_to_device", inside)
+            folder.mkdir(parents=True, exist_ok=True)
+            text = path.read_text(encoding="utf-8") if path.suffix == ".json" else checks_of(path)
+            (folder / path.name).write_text(text, encoding="utf-8")
 
     def get_source_files(self) -> list[str]:  # what a source distribution has
-        return [*super().get_source_files(), *self.records()]
+        return [*super().get_source_files(), *(path.as_posix() for path in self.added())]
 
 
-setup(cmdclass={"build_py": WithRecords})
+setup(cmdclass={"build_py": WithRecordsAndChecks})

@@ -1,1 +1,1 @@
-"""What an author needs: exercises and checks made from `solutions/`, and the notebooks' one form."""
+"""What only an author needs: student notebooks made from `solutions/`, and the one form of notebook files."""

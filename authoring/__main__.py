@@ -1,17 +1,18 @@
-"""`python -m authoring solutions exercises`: write the student notebooks and the shipped checks."""
+"""`python -m authoring solutions exercises`: write the student notebooks."""
 
 import sys
 from pathlib import Path
 
-from authoring.building import SETS, MarkerError, build
+from authoring.building import MarkerError, build
 
 
 def main(arguments: list[str]) -> int:
-    if len(arguments) not in (2, 3):
-        print("usage: python -m authoring SOLUTIONS EXERCISES [CHECKS]", file=sys.stderr)
+    """Run the command; return its exit status."""
+    if len(arguments) != 2:
+        print("usage: python -m authoring SOLUTIONS EXERCISES", file=sys.stderr)
         return 2
     try:
-        written = build(*map(Path, arguments), *([SETS] if len(arguments) == 2 else []))
+        written = build(*map(Path, arguments))
     except (MarkerError, FileNotFoundError) as problem:
         print(problem, file=sys.stderr)
         return 1

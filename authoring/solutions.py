@@ -1,4 +1,4 @@
-"""Read the exercises out of a solution notebook, and say what is not as `definition` asks for it."""
+"""Read the exercises of a solution notebook, and refuse a notebook that is not written as `definition` says."""
 
 from __future__ import annotations
 
@@ -141,9 +141,11 @@ def read_set(notebook: NotebookNode, source_name: str) -> list[Part]:
         grade_id = nbgrader(cell).get("grade_id")
         if grade_id in grade_ids:
             raise MarkerError(f"{source_name}, cell {cell.id}: the grade_id {grade_id!r} is there twice")
-        grade_ids |= {grade_id} - {None}
+        if grade_id is not None:
+            grade_ids.add(grade_id)
     for part in parts:
         _check_part(part, f"{source_name}, {part.number}")
+    _check_names(parts, source_name)
     return parts
 
 
@@ -227,11 +229,29 @@ def _check_part(part: Part, where: str) -> None:
             )
 
 
+def _check_names(parts: list[Part], source_name: str) -> None:
+    """Refuse checks that give one name to two things: the library puts all checks of a set into one module."""
+    names: dict[str, str] = {}
+    for part in parts:
+        assert part.check is not None  # `_check_part` has seen it
+        where = f"{source_name}, cell {part.check.id}"
+        node, imports = check_class(part.check.source, where)
+        bound = {node.name: f"class of {part.number}"}
+        for each in imports:
+            module = f"{each.module}." if isinstance(each, ast.ImportFrom) else ""
+            if isinstance(each, ast.ImportFrom) and (each.level or each.module == "__future__"):
+                raise MarkerError(f"{where}: import modules by their whole names")
+            bound |= {alias.asname or alias.name: f"{module}{alias.name}" for alias in each.names}
+        for name, what in bound.items():
+            if names.setdefault(name, what) != what:
+                raise MarkerError(f"{where}: {name} is something else in another check of this set")
+
+
 def _is_plain_code(cell: NotebookNode) -> bool:
     return cell.cell_type == "code" and CHECK not in tags(cell) and not nbgrader(cell).get("grade")
 
 
-def check_class(source: str, where: str) -> tuple[ast.ClassDef, list[ast.stmt]]:
+def check_class(source: str, where: str) -> tuple[ast.ClassDef, list[ast.Import | ast.ImportFrom]]:
     """Return the class of a check cell, and its imports.
 
     Raises
@@ -272,15 +292,15 @@ def read_check(source: str, where: str) -> dict[str, Any]:
         if not isinstance(node, ast.Assign) or len(node.targets) != 1:
             continue
         target = node.targets[0]
-        names = target.elts if isinstance(target, ast.Tuple) else [target]
-        names = [each.id for each in names if isinstance(each, ast.Name)]
+        targets = target.elts if isinstance(target, ast.Tuple) else [target]
+        names = [each.id for each in targets if isinstance(each, ast.Name)]
         if not set(names) & set(LITERALS):
             continue
         try:
             value = ast.literal_eval(node.value)
         except ValueError:
             raise MarkerError(f"{where}: write {', '.join(names)} as literals") from None
-        told.update(zip(names, value, strict=True) if isinstance(target, ast.Tuple) else [(names[0], value)])
+        told.update(zip(names, value if isinstance(target, ast.Tuple) else [value], strict=True))
     for name in ("title", "number", "points", "minutes", "needs", "hints"):
         if not told.get(name):
             raise MarkerError(f"{where}: the class has no {'docstring' if name == 'title' else name}")

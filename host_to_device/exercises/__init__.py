@@ -1,12 +1,10 @@
-"""Exercises: student notebooks made from the solutions, which are their one source, and answers that are checked.
+"""Exercises: what `h2d.answer` checks in a learner's notebook, and how.
 
-`definition` says what an exercise is made of; it is what to read first.
+`definition` says what an exercise is made of: read it first. `answering` runs and judges an answer.
 """
 
-from typing import Any
-
 from host_to_device.exercises import inputs
-from host_to_device.exercises.answering import AnswerError, Verdict, answer, collect, judge
+from host_to_device.exercises.answering import AnswerError, answer, collect, judge
 from host_to_device.exercises.arithmetic import wide_operations
 from host_to_device.exercises.definition import Exercise, Wrong
 from host_to_device.exercises.judging import (
@@ -30,6 +28,7 @@ from host_to_device.exercises.student_runs import (
     run_ratio,
     seen_launches,
 )
+from host_to_device.exercises.verdicts import Verdict
 
 __all__ = [
     "AnswerError",
@@ -40,7 +39,6 @@ __all__ = [
     "Wrong",
     "answer",
     "as_numbers",
-    "build",
     "collect",
     "inputs",
     "judge",
@@ -58,15 +56,5 @@ __all__ = [
     "run_notes",
     "run_ratio",
     "seen_launches",
-    "student_version",
     "wide_operations",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    # Making notebooks needs nbformat, which a learner's machine may not have.
-    if name in ("build", "student_version"):
-        from authoring import building
-
-        return getattr(building, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from host_to_device.exercises import catalogue
 from host_to_device.exercises.definition import NUMBER
 from host_to_device.rendering.table import Table
 from host_to_device.support import folders
@@ -137,8 +138,6 @@ def progress() -> Table:
     Table
         Which prints as text and shows in a notebook.
     """
-    from host_to_device.exercises.answering import in_set, set_names
-
     path, solved, remarks = file(), {}, []
     if path is None:
         remarks.append("Nothing is kept: H2D_PROGRESS is off.")
@@ -150,14 +149,14 @@ def progress() -> Table:
             remarks = [f"{path} cannot be read: {problem.strerror or problem}."]
     rows = []
     points = of = done = exercises = 0
-    for name in set_names():
-        classes = in_set(name[-2:])
+    for number in catalogue.set_numbers():
+        classes = catalogue.in_set(number)
         those = [each for each in classes if each.number in solved]
         got = sum(each.points for each in those)
         most = sum(each.points for each in classes)
         marks = "  ".join(f"{each.number} {'✓' if each in those else '·'}" for each in classes)
         title = getattr(sys.modules[classes[0].__module__], "TITLE", "") if classes else ""
-        rows.append((f"{name[-2:]} {title}".strip(), marks, f"{got} of {most}"))
+        rows.append((f"{number} {title}".strip(), marks, f"{got} of {most}"))
         points, of, done, exercises = points + got, of + most, done + len(those), exercises + len(classes)
     caption = f"Exercises solved: {done} of {exercises}, {points} of {of} points"
     return Table(caption, ("set", "exercises", "points"), tuple(rows), (2,), tuple(remarks))

@@ -30,7 +30,7 @@ from host_to_device.exercises import (
     Exercise,
     Out,
     Wrong,
-    answering,
+    catalogue,
     definition,
     inputs,
     judge_counts,
@@ -682,14 +682,14 @@ def test_strict_raises_the_same_text_and_notes_nothing(monkeypatch, capsys):
 
 def test_under_nbgrader_the_shipped_check_goes_before_one_of_the_notebook(monkeypatch):
     number = "02.1"
-    shipped = answering.in_set("02")
+    shipped = catalogue.in_set("02")
     if not shipped:
         pytest.skip("set 02 is not there yet")
     easy = type("Easy", (Exercise,), {"number": number})
     monkeypatch.setitem(definition.in_notebook, number, easy)
-    assert answering.find(number) is easy
+    assert catalogue.find(number) is easy
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
-    assert answering.find(number) is shipped[0]
+    assert catalogue.find(number) is shipped[0]
 
 
 def test_the_verdict_is_not_shown_twice_in_a_notebook():
@@ -793,7 +793,7 @@ def test_values_travel_through_files_and_another_process(tmp_path):
         "print(verdict.right, verdict.points, verdict.text.splitlines()[0], sep='|')\n"
         "assert 'numba' not in sys.modules\n"
     )
-    shipped = answering.in_set("02")
+    shipped = catalogue.in_set("02")
     if not shipped:
         pytest.skip("set 02 is not there yet")
     solved = KERNEL.replace("twice(x, out)", "saxpy(alpha, x, y, out)").replace(

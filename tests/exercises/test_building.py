@@ -1,10 +1,8 @@
-"""Student notebooks and shipped checks: made from one source, the same every time, and refused where it is not right."""
+"""Student notebooks: made from the solutions, the same every time, and refused where a solution is not right."""
 
 import json
 import subprocess
 import sys
-import types
-from pathlib import Path
 
 import nbformat
 import pytest
@@ -15,14 +13,11 @@ from authoring.building import (
     MarkerError,
     build,
     instructor_version,
-    set_module,
     student_version,
     without_solution,
 )
 from authoring.solutions import BEGIN, END, read_set
-from host_to_device import exercises
 
-ROOT = Path(__file__).resolve().parents[2]
 NAME = "solutions/07-things.ipynb"
 
 CHECK = '''\
@@ -145,11 +140,10 @@ def test_the_student_gets_tasks_given_code_skeletons_and_answers():
 def test_making_is_repeatable_and_leaves_the_source_as_it_is():
     source = a_set()
     before = nbformat.writes(source)
-    first = notebooks.as_text(student_version(source, NAME)), set_module(source, NAME)
+    first = notebooks.as_text(student_version(source, NAME))
     assert nbformat.writes(source) == before
-    again = a_set()
-    assert (notebooks.as_text(student_version(again, NAME)), set_module(again, NAME)) == first
-    assert json.loads(first[0])["nbformat_minor"] == 5
+    assert notebooks.as_text(student_version(a_set(), NAME)) == first
+    assert json.loads(first)["nbformat_minor"] == 5
 
 
 def test_the_skeleton_only_removes_lines():
@@ -172,43 +166,6 @@ def test_skeleton_keeps_the_indent_and_what_follows():
     assert without_solution(two, "").count("not written yet") == 2 and "b = 2" in without_solution(two, "")
 
 
-def test_the_module_of_checks_holds_the_classes_as_they_are_and_nothing_else(tmp_path):
-    text = set_module(a_set(), NAME)
-    assert text.startswith(f'"""Checks of {NAME}: made by `make exercises`, edit them there."""')
-    assert text.count("import math\n") == text.count("import Exercise, judge_function") == 1
-    assert "# What is asked for.\nclass Thing1(Exercise):" in text and "secret" not in text
-    module = types.ModuleType("set07")
-    exec(compile(text, "set07", "exec"), vars(module))
-    assert module.TITLE == "Things of one set"
-    assert module.Thing2.number == "07.2" and module.Thing2.title() == "Thing 2"
-    path = tmp_path / "set07.py"
-    path.write_text(text)
-    ruff = [sys.executable, "-m", "ruff"]
-    config = ["--config", str(ROOT / "pyproject.toml"), "--no-cache"]
-    for command in (["check", *config], ["format", "--check", *config]):
-        done = subprocess.run([*ruff, *command, str(path)], capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout
-
-
-def test_imports_are_joined_in_the_linters_order(tmp_path):
-    second = CHECK.format(name="Thing2", number="07.2", title="Thing 2", points=2, minutes=5, digit=2)
-    second = second.replace(
-        "import math\n\nfrom host_to_device.exercises import Exercise, judge_function, run_function",
-        "import math\nfrom collections import deque\n\nimport numpy as np\nfrom numpy import pi\n\n"
-        "import host_to_device as h2d\nfrom host_to_device.exercises import (\n    Exercise,\n    InOut,\n    Out,\n"
-        "    Wrong,\n    inputs,\n    judge_array,\n    judge_function,\n    run_function,\n)",
-    )
-    text = set_module(changed(2, check=second), NAME)
-    path = tmp_path / "set07.py"
-    path.write_text(text)
-    done = subprocess.run(
-        [sys.executable, "-m", "ruff", "check", "--no-cache", "--select", "I", "--line-length", "110", path],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + text
-
-
 def test_an_instructor_gets_the_solutions_and_none_of_the_rest():
     made = instructor_version(a_set(), NAME)
     assert [each.id for each in made.cells] == [each.id for each in student_version(a_set(), NAME).cells]
@@ -229,19 +186,17 @@ def test_what_stands_in_an_exercise_can_be_read():
         second.replaced("x = 1")
 
 
-def test_a_build_writes_both_and_clears_what_has_no_source_any_more(tmp_path):
-    solutions, made, sets = (tmp_path / name for name in ("solutions", "exercises", "sets"))
+def test_a_build_writes_the_notebook_and_clears_what_has_no_source_any_more(tmp_path):
+    solutions, made = tmp_path / "solutions", tmp_path / "exercises"
     solutions.mkdir()
     notebooks.write(a_set(), solutions / "07-things.ipynb")
-    assert build(solutions, made, sets) == [made / "07-things.ipynb", sets / "set07.py"]
+    assert build(solutions, made) == [made / "07-things.ipynb"]
     mine = made / "mine.ipynb"
     notebooks.write(new_notebook(), mine)
-    (sets / "__init__.py").write_text("")
     (solutions / "07-things.ipynb").rename(solutions / "07-others.ipynb")
-    build(solutions, made, sets)
+    build(solutions, made)
     assert sorted(each.name for each in made.iterdir()) == ["07-others.ipynb", "mine.ipynb"]
-    assert sorted(each.name for each in sets.iterdir()) == ["__init__.py", "set07.py"]
-    assert "solutions/07-others.ipynb" in (sets / "set07.py").read_text()
+    assert "solutions/07-others.ipynb" in (made / "07-others.ipynb").read_text(encoding="utf-8")
 
 
 def test_nothing_is_written_if_one_set_is_not_right(tmp_path):
@@ -252,8 +207,12 @@ def test_nothing_is_written_if_one_set_is_not_right(tmp_path):
     with pytest.raises(
         MarkerError, match=r"solutions/08-things.ipynb: exercise 07.1 stands where 08.1 is due"
     ):
-        build(solutions, tmp_path / "exercises", tmp_path / "sets")
-    assert not (tmp_path / "exercises").exists() and not (tmp_path / "sets").exists()
+        build(solutions, tmp_path / "exercises")
+    assert not (tmp_path / "exercises").exists()
+    (solutions / "08-things.ipynb").rename(solutions / "07-more.ipynb")
+    with pytest.raises(MarkerError, match=r"solutions/07-things.ipynb: another set has the number 07, too"):
+        build(solutions, tmp_path / "exercises")
+    assert not (tmp_path / "exercises").exists()
 
 
 # -- what is refused
@@ -310,7 +269,6 @@ def test_what_is_not_right_is_refused_with_its_place(name):
     notebook = changed(1, **sources)
     with pytest.raises(MarkerError) as problem:
         student_version(notebook, NAME)
-        set_module(notebook, NAME)
     text = str(problem.value)
     assert said in text and "\n" not in text
     assert text.startswith(NAME) and ("cell " in text or "07.1" in text)
@@ -340,7 +298,7 @@ def test_exercises_in_another_order_are_refused():
 
 def test_two_classes_of_one_name_in_a_set_are_refused():
     with pytest.raises(MarkerError, match="Thing is something else in another check"):
-        set_module(a_set(*exercise(1, name="Thing"), *exercise(2, name="Thing")), NAME)
+        read_set(a_set(*exercise(1, name="Thing"), *exercise(2, name="Thing")), NAME)
 
 
 def test_a_check_after_the_answer_and_a_second_one_are_refused():
@@ -377,23 +335,27 @@ def test_the_command_names_what_is_wrong_and_what_it_wrote(tmp_path):
     failed = run(tmp_path, tmp_path)
     assert failed.returncode == 1 and failed.stderr.strip() == f"{tmp_path}: no solution notebooks here"
     assert run(tmp_path).returncode == 2 and "usage" in run(tmp_path).stderr
+    assert run(tmp_path, tmp_path, tmp_path).returncode == 2
     solutions = tmp_path / "solutions"
     solutions.mkdir()
     notebooks.write(changed(1, check=None), solutions / "07-things.ipynb")
-    failed = run(solutions, tmp_path / "made", tmp_path / "sets")
+    failed = run(solutions, tmp_path / "made")
     assert failed.returncode == 1
     assert failed.stderr.strip() == "solutions/07-things.ipynb, 07.1: no cell is tagged 'check'"
     notebooks.write(a_set(), solutions / "07-things.ipynb")
-    done = run(solutions, tmp_path / "made", tmp_path / "sets")
-    assert done.returncode == 0 and len(done.stdout.split()) == 2
+    done = run(solutions, tmp_path / "made")
+    assert done.returncode == 0 and done.stdout.split() == [str(tmp_path / "made" / "07-things.ipynb")]
 
 
 def test_the_library_answers_without_what_only_building_needs():
     code = (
-        "import sys; sys.modules['nbformat'] = None\n"
-        "import host_to_device.exercises as e; e.answer('99.1'); print(e.progress().caption)\n"
-        "try: e.build\nexcept ImportError as problem: print('needs nbformat')"
+        "import sys\n"
+        "for name in ('nbformat', 'nbclient', 'nbconvert', 'nbgrader', 'authoring'): sys.modules[name] = None\n"
+        "import host_to_device as h2d, host_to_device.exercises as exercises\n"
+        "exercises.answer('99.1'); [getattr(exercises, name) for name in exercises.__all__]\n"
+        "[getattr(h2d, name) for name in h2d.__all__]; print(exercises.progress().caption)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0 and done.stdout.splitlines()[-1] == "needs nbformat", done.stderr
-    assert exercises.build is build
+    assert done.returncode == 0, done.stderr
+    unknown, caption = done.stdout.splitlines()
+    assert unknown.startswith("There is no exercise 99.1") and caption.startswith("Exercises solved: 0 of ")

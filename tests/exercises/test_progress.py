@@ -11,7 +11,7 @@ import pytest
 from platformdirs import macos, unix, windows
 
 from host_to_device import exercises
-from host_to_device.exercises import Exercise, answering, solved
+from host_to_device.exercises import Exercise, catalogue, solved
 
 
 @pytest.fixture
@@ -30,8 +30,8 @@ def sets(monkeypatch):
         return type("E", (Exercise,), {"number": number, "points": points, "__module__": __name__})
 
     there = {"02": [made("02.1", 2), made("02.2", 3)], "11": [made("11.1", 1)]}
-    monkeypatch.setattr(answering, "set_names", lambda: ["set02", "set11"])
-    monkeypatch.setattr(answering, "in_set", lambda number: there.get(number, []))
+    monkeypatch.setattr(catalogue, "set_numbers", lambda: ["02", "11"])
+    monkeypatch.setattr(catalogue, "in_set", lambda number: there.get(number, []))
 
 
 TITLE = "Told by the module of a set"

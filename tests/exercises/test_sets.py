@@ -17,10 +17,9 @@ import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
 from authoring import notebooks
-from authoring.building import BEGIN, END, SETS, STARTED, set_module
+from authoring.building import BEGIN, END, STARTED, student_version
 from authoring.solutions import SOLUTION_ONLY, Part, WrongAnswer, nbgrader, read_set, tags
-from host_to_device import exercises
-from host_to_device.exercises import answering, definition
+from host_to_device.exercises import catalogue, definition
 from host_to_device.starting import machine
 from tests.exercises.right_otherwise import ANSWERS
 
@@ -70,7 +69,7 @@ def test_every_exercise_says_why_it_works(path):
 def test_what_a_cell_says_of_an_exercise_is_what_its_class_says(path):
     """One is read for the book and the student's notebook, the other for an answer."""
     for part in parts(path):
-        cls = answering.find(part.number)
+        cls = catalogue.find(part.number)
         assert cls.title() == part.title
         assert {name: getattr(cls, name) for name in part.literals if name != "title"} == {
             name: value for name, value in part.literals.items() if name != "title"
@@ -91,20 +90,16 @@ def test_every_exercise_names_three_misconceptions_and_shares_none(path):
 
 @each_set()
 def test_exercises_are_in_step_with_solutions(path):
-    made = exercises.student_version(notebooks.read(path), f"solutions/{path.name}")
+    made = student_version(notebooks.read(path), f"solutions/{path.name}")
     written = (ROOT / "exercises" / path.name).read_text(encoding="utf-8")
     assert written == notebooks.as_text(made), "out of step: run `make exercises`"
-    checks = (SETS / f"set{path.name[:2]}.py").read_text(encoding="utf-8")
-    assert checks == set_module(notebooks.read(path), f"solutions/{path.name}"), (
-        "out of step: run `make exercises`"
-    )
 
 
 def test_nothing_is_left_of_a_set_that_is_gone():
     assert [path.name for path in sorted((ROOT / "exercises").glob("*.ipynb"))] == [
         path.name for path in SOLUTIONS
     ]
-    assert {path.stem for path in SETS.glob("set*.py")} == {f"set{path.name[:2]}" for path in SOLUTIONS}
+    assert catalogue.set_numbers() == [path.name[:2] for path in SOLUTIONS]
 
 
 @each_set()
@@ -268,9 +263,8 @@ def installed(tmp_path_factory) -> Path:
     """A folder with the library as its wheel brings it, and nothing of the repository."""
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"  # a build leaves its own folders where it works
-    shutil.copytree(
-        ROOT / "host_to_device", source / "host_to_device", ignore=shutil.ignore_patterns("__pycache__")
-    )
+    for name in ("host_to_device", "solutions", "measurements"):
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for path in [*ROOT.glob("LICENSE*"), *ROOT.glob("setup.*"), ROOT / "README.md", ROOT / "pyproject.toml"]:
         shutil.copyfile(path, source / path.name)
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
@@ -280,6 +274,32 @@ def installed(tmp_path_factory) -> Path:
     target = [*pip, "install", "--no-deps", "--no-index", "--target", folder / "site", wheel]
     subprocess.run(target, check=True, cwd=folder, capture_output=True, timeout=300)
     return folder / "site"
+
+
+def test_the_wheel_has_the_title_and_the_checks_of_every_set_and_no_solution(installed):
+    shipped = installed / "host_to_device" / "exercises" / "sets"
+    assert sorted(each.name for each in shipped.iterdir()) == [path.name for path in SOLUTIONS]
+    for path in SOLUTIONS:
+        written, solution = notebooks.read(shipped / path.name), notebooks.read(path)
+        nbformat.validate(written)
+        kept = [solution.cells[0], *(part.check for part in parts(path))]
+        assert [(each.id, each.source) for each in written.cells] == [(each.id, each.source) for each in kept]
+        assert not any(each.get("outputs") or each.get("execution_count") for each in written.cells)
+
+
+def test_the_wheel_has_the_library_and_nothing_that_only_authors_need(installed):
+    found = {path.relative_to(installed).parts[0] for path in installed.rglob("*") if path.is_file()}
+    assert {name for name in found if not name.endswith(".dist-info")} == {"host_to_device"}
+    modules = list(installed.rglob("*.py"))
+    assert len(modules) > 100
+    imported = [
+        path.name
+        for path in modules
+        if re.search(
+            r"^(?:from|import) (?:nbformat|authoring|benchmarks|book|tests)\b", path.read_text("utf-8"), re.M
+        )
+    ]
+    assert imported == []
 
 
 RUN_NOTEBOOK = textwrap.dedent(
