@@ -31,14 +31,22 @@ def find(number: str) -> type[Exercise]:
     Raises
     ------
     ValueError
-        If there is no such exercise; the message lists the exercises of the set, or the sets.
+        If there is no such exercise, or its checks need a package that is not installed; the message says which
+        exercises or sets there are, or which package.
     """
     number = normal_number(number)
-    shipped = {cls.number: cls for cls in in_set(number[:2])}
+    shipped: dict[str, type[Exercise]] = {}
+    missing = ""
+    try:
+        shipped = {cls.number: cls for cls in _classes(number[:2])}
+    except ModuleNotFoundError as problem:
+        missing = f"the checks of set {number[:2]} need {problem.name}, which is not installed"
     here = {} if "NBGRADER_EXECUTION" in os.environ else in_notebook
     for known in (here, shipped, in_notebook):
         if number in known:
             return known[number]
+    if missing:
+        raise ValueError(missing)
     if shipped:
         raise ValueError(f"there is no exercise {number}: set {number[:2]} has {', '.join(sorted(shipped))}")
     sets = ", ".join(set_numbers()) or "none"
@@ -53,7 +61,17 @@ def set_numbers() -> list[str]:
 
 
 def in_set(number: str) -> list[type[Exercise]]:
-    """Return the exercises of a shipped set by its two digits, in order; an empty list if there is no such set."""
+    """Return the exercises of a shipped set by its two digits, in order.
+
+    The list is empty if there is no such set, or if its checks need a package that is not installed.
+    """
+    try:
+        return _classes(number)
+    except ModuleNotFoundError:
+        return []
+
+
+def _classes(number: str) -> list[type[Exercise]]:
     path = _notebooks().get(number)
     if path is None:
         return []

@@ -61,7 +61,17 @@ def test_exercises_and_sets_that_are_not_there_are_refused(folders):
     assert catalogue.in_set("08") == []
 
 
+def test_a_set_whose_package_is_not_installed_says_which(folders):
+    folders[0].mkdir()
+    cells = exercise(1)
+    cells[3].source = f"import no_such_package\n{cells[3].source}"
+    notebooks.write(a_set(*cells), folders[0] / "07-things.ipynb")
+    with pytest.raises(ValueError, match="the checks of set 07 need no_such_package, which is not installed"):
+        catalogue.find("07.1")
+    assert catalogue.in_set("07") == [] and catalogue.set_numbers() == ["07"]
+
+
 def test_a_kernel_of_a_check_counts_as_the_librarys_code():
     """What the stand-in tells of a learner's code names the learner's line, and none of a check."""
     [first, *_] = catalogue.in_set("02")
-    assert inspect.getfile(first).startswith(events._OURS)
+    assert not events.is_readers(inspect.getfile(first))
