@@ -1,7 +1,7 @@
-"""In which types a device function computes, by Numba's own inference: a float64 that nobody asked for shows here.
+"""The types in which a device function computes, by Numba's type inference: an unintended float64 shows here.
 
-The result of a kernel does not show it, because a store into a float32 array rounds, and a clock shows it on some
-GPUs only. Types do: Numba finds them in the same way for a CPU as for a GPU.
+The result of a kernel does not show a float64 computation, because a store into a float32 array rounds. A clock shows
+it on some GPUs only. The types show it everywhere: Numba infers them for a CPU in the same way as for a GPU.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ WIDE = "float64", "complex64", "complex128"
 
 
 def wide_operations(function: Any, arguments: Sequence[str]) -> dict[str, Any]:
-    """Return what of a device function is computed in more than 32 bits of floating point.
+    """Return the operations of a device function that compute in more than 32 bits of floating point.
 
     Parameters
     ----------
     function
-        The student's: made by `cuda.jit(device=True)`. Those that it calls are looked at as well.
+        The student's device function, made by `cuda.jit(device=True)`. The device functions that it calls are
+        examined as well.
     arguments
         The types of its arguments, in Numba's words: "float32", "int64".
 
     Returns
     -------
     dict
-        "result", the type of what it returns; "operations", in the order of their lines, each with "line" as it is
-        printed, "type", and "operands", the types of what it works on, "constant float64" where that is a number in the
-        source. A conversion to float32 counts for nothing, nor does what is made of numbers in the source alone,
-        which the compiler does once and for all. Both are None for code that Numba has no types
-        for on a CPU.
+        "result" is the type of the returned value. "operations" has a dict for each operation, in the order of the
+        lines: "line" as it is printed, "type", and "operands", the types of the operands, with "constant float64" for
+        a number in the source. Conversions to float32 are left out, and so are operations on constants alone, which
+        the compiler computes once. "result" and "operations" are None if Numba cannot infer types for a CPU.
     """
     import numba
 
@@ -53,7 +53,7 @@ def wide_operations(function: Any, arguments: Sequence[str]) -> dict[str, Any]:
 
 
 def _for_cpu(function: Any, made: dict[int, Any]) -> Any:
-    """Return a function as `numba.njit` makes it, and with it those device functions that it calls by their names."""
+    """Return a function compiled by `numba.njit`, together with the device functions that it calls by name."""
     import numba
 
     python = function.py_func
@@ -71,7 +71,7 @@ def _for_cpu(function: Any, made: dict[int, Any]) -> Any:
 
 
 def _operands(node: Any) -> list[Any] | None:
-    """Return what an operation works on, or None if it is none."""
+    """Return an operation's operands, or None if the node is not an operation."""
     operation = getattr(node, "op", "")
     if operation in ("binop", "inplace_binop"):
         return [node.lhs, node.rhs]
@@ -90,7 +90,7 @@ def _wide(annotation: Any) -> list[dict[str, Any]]:
         if isinstance(statement, ir.Assign) and isinstance(statement.value, ir.Const | ir.Global)
     }
 
-    # What is made of constants alone is computed once and for all, by the compiler.
+    # The compiler computes operations on constants once: they cost nothing at run time.
     folded = set()
     for block in annotation.blocks.values():
         for statement in block.body:

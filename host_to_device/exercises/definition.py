@@ -15,8 +15,8 @@ wrong      markdown, tag `wrong`                           a title in bold, a ``
 why        markdown, tag `solution-only`                   why the solution works
 =========  ==============================================  ==========================================================
 
-`make exercises` leaves out check, wrong and why of the student's notebook, and writes the classes into
-`host_to_device/exercises/sets/setNN.py`, which goes out with the library. A check looks like this:
+`make exercises` makes the student's notebook, without the cells check, wrong and why. The library finds the classes in
+the check cells (`catalogue`). A check looks like this:
 
     from host_to_device.exercises import Exercise, inputs, judge_kernel, run_kernel, Out
 
@@ -39,8 +39,8 @@ why        markdown, tag `solution-only`                   why the solution work
             x, y = inputs.distinct(case["size"], seed=case["seed"]), inputs.distinct(case["size"], seed=case["seed"] + 1)
             judge_kernel(got, 2.5 * x + y, mistakes=[(x + y, "Where has alpha gone?")])
 
-`run` happens where the student's code is, `judge` possibly in another process: what passes between them is plain
-values (`values.plain`). Neither may need what only the other has.
+`run` is called in the process that has the student's code, `judge` possibly in another process. Plain values
+(`values.plain`) pass from `run` to `judge`. `run` does not know what is right, and `judge` does not see the code.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-# What `needs` can ask for.
+# The kinds of object that `needs` can ask for.
 KINDS = ("kernel", "device function", "function", "class", "array", "number")
 NEED = re.compile(rf"(?:({'|'.join(KINDS)}) )?([^\W\d]\w*)(?:\(((?:[^\W\d]\w*(?:, *(?=\w))?)*)\))?")
 NUMBER = re.compile(r"(\d\d)\.(\d+)")
 
-# Classes by exercise number, as a notebook has defined them: while a set is written, they go before the shipped ones.
+# Classes by exercise number, as a notebook has defined them: while an author writes a set, they replace the shipped ones.
 in_notebook: dict[str, type[Exercise]] = {}
 
 
@@ -65,12 +65,12 @@ class Wrong(Exception):
     Parameters
     ----------
     text
-        What is wrong, in the learner's words: "element 128 was never written". It follows the case, as in
+        What is wrong, in the learner's words: "element 128 was never written". The case is printed before it, as in
         "size 1,000, block 128: element 128 was never written".
     hint
-        What to look at, or to do; one misconception has one hint.
+        What to look at, or what to do; each misconception has a hint of its own.
     lines
-        The learner's lines at fault, as they are to be printed ("   4 |     out[i] = x[i]").
+        The learner's lines at fault, as they are printed ("   4 |     out[i] = x[i]").
     """
 
     def __init__(self, text: str, hint: str = "", lines: Iterable[str] = ()) -> None:
@@ -80,9 +80,9 @@ class Wrong(Exception):
 
 @dataclass(frozen=True)
 class Need:
-    """A name that the student has to define: its kind (one of `KINDS`, or "" for anything) and its parameters.
+    """A name that the student has to define: its kind (one of `KINDS`, or "" for any) and its parameters.
 
-    `parameters` is None where nothing is said about them.
+    `parameters` is None if any parameters will do.
     """
 
     name: str
@@ -96,7 +96,7 @@ class Need:
         Raises
         ------
         ValueError
-            If it is written otherwise.
+            If the text has another form.
         """
         found = NEED.fullmatch(text)
         if found is None:
@@ -114,21 +114,21 @@ class Exercise:
     Attributes
     ----------
     number
-        "NN.k": the set and the number in it.
+        "NN.k": the set, and the number of the exercise in the set.
     points, minutes
-        What it is worth (as the answer cell's nbgrader points), and how long it takes (as the task's title says).
+        The points (the same as in the answer cell's nbgrader metadata), and the time in minutes (the same as in the
+        task's title).
     needs
-        What the student defines, each as `Need.read` takes it. The number of parameters is compared, their names
-        are not.
+        The names that the student defines, each in the form that `Need.read` takes. The number of parameters is
+        compared; the names of the parameters are not.
     hints
-        Three, of rising strength: `h2d.answer("02.1", hint=1)`; the last is nearly the answer.
+        Three hints of rising strength: `h2d.answer("02.1", hint=1)`. The last hint is nearly the answer.
     raised
-        Pairs of a text and a hint: the hint for code that raises, or a kernel that fails, with that text in its
-        message.
+        Pairs of a text and a hint: if code raises or a kernel fails with that text in the message, the hint is shown.
     seconds
-        Time after which one `run` is stopped, 20 unless said.
+        Time in seconds after which one `run` is stopped; 20 by default.
 
-    All of these are written as literals, so that they can be read without running the cell.
+    The class states all of these as literals, so that they can be read without running the cell.
     """
 
     number: ClassVar[str] = ""
@@ -145,12 +145,12 @@ class Exercise:
             in_notebook[cls.number] = cls
 
     def cases(self, seed: int) -> Iterable[dict[str, Any]]:
-        """Return what is to be tried: dicts of what JSON can hold, the telling ones first.
+        """Return the cases to try: dicts of values that JSON can hold. Cases that show the most mistakes come first.
 
         Parameters
         ----------
         seed
-            0 for what a learner sees; graders take others. The same seed gives the same cases.
+            0 for the cases that a learner sees; graders take other seeds. The same seed gives the same cases.
         """
         raise NotImplementedError
 
@@ -160,45 +160,45 @@ class Exercise:
         Parameters
         ----------
         student
-            The student's objects as attributes: `student.saxpy`; those of `needs`, checked before.
+            The student's objects as attributes: `student.saxpy`. Those in `needs` have been checked.
         case
             One of `cases`.
 
-        Whatever the student's code raises may pass through: it is caught and reported.
+        Exceptions of the student's code may pass through: the caller catches and reports them.
         """
         raise NotImplementedError
 
     def judge(self, case: dict[str, Any], got: Mapping[str, Any]) -> None:
-        """Raise `Wrong` if what `run` has returned for this case is not right.
+        """Raise `Wrong` if the values that `run` returned for this case are not right.
 
         Parameters
         ----------
         case
-            The case, made anew from the seed.
+            The case, made again from the seed.
         got
-            What `run` returned, after a journey through JSON and NumPy's files: tuples have become lists, arrays
-            are NumPy's, and what is neither is a `values.Strange`, which says what it was.
+            The values that `run` returned, after a journey through JSON and NumPy's files: tuples have become lists,
+            arrays are NumPy's, and any other object is a `values.Strange`, which names the object.
         """
         raise NotImplementedError
 
     def remark(self, case: dict[str, Any], got: Mapping[str, Any]) -> str:
-        """Return a line to be told below a right answer, such as what could not be tried here; "" for none.
+        """Return a line to print below a right answer, such as what could not be tried on this machine; "" for none.
 
         Parameters
         ----------
         case, got
-            As for `judge`, which has not raised.
+            As for `judge`, which has raised nothing.
         """
         return ""
 
     def says(self, case: dict[str, Any]) -> str:
-        """Return a case in a few of the learner's words, as a message begins with them: "size 1,000, block 128"."""
+        """Return a case in a few words of the learner's, for the start of a message: "size 1,000, block 128"."""
         shown = {name: value for name, value in case.items() if name != "seed"}
         return ", ".join(f"{name.replace('_', ' ')} {_said(value)}" for name, value in shown.items())
 
     @classmethod
     def wanted(cls) -> tuple[Need, ...]:
-        """Return `needs`, read."""
+        """Return `needs` as `Need` objects."""
         return tuple(Need.read(each) for each in cls.needs)
 
     @classmethod
@@ -219,7 +219,7 @@ def normal_number(number: Any) -> str:
     Raises
     ------
     ValueError
-        If it is no number of an exercise.
+        If it is not the number of an exercise.
     """
     found = re.fullmatch(r"\s*(\d{1,2})\.(\d{1,2})\s*", number) if isinstance(number, str) else None
     if found is None:

@@ -1,4 +1,4 @@
-"""Inputs that show mistakes: every element differs, no size is a multiple of a block, blocks are of several sizes."""
+"""Inputs that show mistakes: all elements differ, no size is a multiple of its block, and blocks have several sizes."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ import numpy as np
 
 
 def distinct(shape: int | Sequence[int], dtype: Any = np.float32, seed: int = 0) -> np.ndarray:
-    """Return an array whose elements all differ, also in size, in no order: a shift or a transposition shows.
+    """Return an array whose elements all differ, also in absolute value, in random order.
 
-    Floats are multiples of 1/8 from 2/8 on, about half of them negative, so that sums of two and products with small
-    numbers are exact in float32 up to a million elements; no element is 0 or 1.
+    A shift or a transposition therefore shows. Floats are multiples of 1/8 with an absolute value of 2/8 or more, and
+    about half of them are negative. Sums of two of them and products with small numbers are exact in float32 up to a
+    million elements. No element is 0, and no integer is 1.
 
     Parameters
     ----------
     shape, dtype
-        Of the array: any kind of number. A dtype of few values allows few elements.
+        Shape and dtype of the array; the dtype is any kind of number. A dtype of few values allows few elements.
     seed
         The same seed gives the same array.
 
     Raises
     ------
     ValueError
-        If the dtype has not so many values.
+        If the dtype has fewer values than the array has elements, or is not a number.
     """
     shape = (shape,) if isinstance(shape, int | np.integer) else tuple(int(size) for size in shape)
     dtype, count = np.dtype(dtype), math.prod(shape)
@@ -59,20 +60,21 @@ def launches(
 ) -> list[dict[str, int]]:
     """Return launch configurations for one-dimensional kernels, as cases with size, block, grid and seed.
 
-    The first is a large size in several blocks, then come 1 element (or `least`), one less and one more than a
-    block, and a size in between. No size is a multiple of its block but by being 1. Every second grid has a block
+    The first case is a large size in several blocks. Then come 1 element (or `least`), one element less and one more
+    than a block, and a size in between. No size above 1 is a multiple of its block. Every second grid has one block
     more than needed.
 
     Parameters
     ----------
     seed
-        0 for the sizes that a learner sees; others give others.
+        0 for the sizes that a learner sees; other seeds give other sizes.
     most, least
-        The largest and the smallest number of elements; `most` at least twice the largest block.
+        The largest and the smallest number of elements; `most` is at least twice the largest block.
     blocks
-        Threads per block, in the order in which they are used.
+        Threads per block, in the order in which the cases use them.
     enough
-        Whether there are as many threads as elements; False launches about half as many, for kernels that stride.
+        Whether there are at least as many threads as elements. False launches about half as many threads, for
+        kernels that stride.
     """
     generator = np.random.default_rng((0x1A, seed))
     few = blocks[1 % len(blocks)]
@@ -105,23 +107,23 @@ def launches_2d(
 ) -> list[dict[str, Any]]:
     """Return launch configurations for two-dimensional kernels, as cases with rows, columns, block, grid and seed.
 
-    No array is square but the one of a single element, and no side is a multiple of its block's.
+    Only the array of a single element is square, and no side above 1 is a multiple of its block's side.
 
     Parameters
     ----------
     seed
-        0 for the shapes that a learner sees; others give others.
+        0 for the shapes that a learner sees; other seeds give other shapes.
     most
         The largest side.
     blocks
         Threads per block along x and y.
     x
-        What x counts: "columns", or "rows".
+        What x counts: "columns" or "rows".
 
     Raises
     ------
     ValueError
-        If `x` is neither.
+        If `x` is anything else.
     """
     if x not in ("columns", "rows"):
         raise ValueError(f"x is {x!r}: it counts 'columns' or 'rows'")
@@ -134,16 +136,9 @@ def launches_2d(
         (most // 2 + 1, 1),
     ]
     if seed:
-        shapes = [
-            tuple(int(side) for side in generator.integers(low, high + 1, 2))
-            for low, high in (
-                (most // 2, most),
-                (1, 1),
-                (most // 3, most),
-                (2, most // 3),
-                (most // 3, most // 2),
-            )
-        ]
+        bounds = ((most // 2, most), (1, 1), (most // 3, most), (2, most // 3), (most // 3, most // 2))
+        sides = (generator.integers(low, high + 1, 2) for low, high in bounds)
+        shapes = [(int(rows), int(columns)) for rows, columns in sides]
     cases = []
     for position, (rows, columns) in enumerate(shapes):
         block = blocks[position % len(blocks)]

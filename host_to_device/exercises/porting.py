@@ -1,4 +1,4 @@
-"""What checks of kernels for two vendors call: run one source in warps of 32 and of 64, compile it for both."""
+"""For checks of kernels for two vendors: run one source in warps of 32 and of 64 lanes, and compile it for both."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from host_to_device.exercises.values import said
 from host_to_device.inspecting import compiling
 from host_to_device.inspecting.errors import CannotShow, MissingTool
 
-# What HIP's headers define for a source that is compiled for an AMD GPU, whatever the size of its wavefronts.
+# The macro that HIP's headers define when they compile a source for an AMD GPU, with wavefronts of either size.
 FOR_AMD = ("-D__HIP_PLATFORM_AMD__=1",)
-# Lanes of a warp, and options of the compiler, by what a learner reads of the machine.
+# Lanes of a warp and options of the compiler, by the machine's name in messages.
 MACHINES: dict[str, tuple[int, tuple[str, ...]]] = {
     "NVIDIA, warps of 32": (32, ()),
     "AMD Instinct, wavefronts of 64": (64, FOR_AMD),
@@ -31,9 +31,9 @@ def lanes_of(machine: str) -> int:
 
 
 def check_source(function: str, source: Any, *kernels: str) -> None:
-    """Raise `Wrong` if what a student's function returned is no source with these kernels, of this kind.
+    """Raise `Wrong` if a student's function did not return a source text with these kernels.
 
-    A shared array whose size is `warpSize` is refused here, with more to think about than a compiler would say.
+    A shared array of size `warpSize` is refused here, with a better explanation than the compiler's.
     """
     if not isinstance(source, str):
         raise Wrong(
@@ -61,21 +61,21 @@ def run_port(
     block: int,
     machine: str,
 ) -> dict[str, Any]:
-    """Run a kernel as `run_kernel` does, as one of the `MACHINES` would: in warps of its size, with its macros.
+    """Run a kernel as `run_kernel` does, with the warp size and the macros of one of the `MACHINES`.
 
     Parameters
     ----------
     source, name
-        CUDA C++ that is HIP as well, and the kernel's name.
+        Source that is both CUDA C++ and HIP, and the kernel's name.
     arguments, grid, block
         As for `run_kernel`.
     machine
-        A name in `MACHINES`. Where it has 64 lanes, the stand-in runs the kernel everywhere.
+        A name in `MACHINES`. The stand-in runs kernels in warps of 64 lanes, also on a machine with a GPU.
 
     Returns
     -------
     dict
-        As from `run_kernel`, with the parameters' names of the source.
+        As from `run_kernel`, with the names of the parameters in the source.
     """
     import cupy
 
@@ -92,14 +92,14 @@ def run_port(
 
 
 def compiled_for(source: str, name: str, targets: Sequence[str] = TARGETS) -> dict[str, Any]:
-    """Compile a kernel for GPUs of both vendors, without one of them.
+    """Compile a kernel for GPUs of both vendors; no GPU is needed.
 
     Returns
     -------
     dict
-        "made": for each target what the kernel takes, as `inspecting.compiling.Compiled.resources` names it;
-        "refused": for each target that the compiler refused its first words; "missing": for each target whose compiler
-        is not installed the command that installs it.
+        "made": for each target the kernel's resources, as `inspecting.compiling.Compiled.resources` names them.
+        "refused": for each target whose compiler refused the source, the compiler's first words.
+        "missing": for each target whose compiler is not installed, the command that installs it.
     """
     got: dict[str, Any] = {"made": {}, "refused": {}, "missing": {}}
     for target in targets:
@@ -113,13 +113,13 @@ def compiled_for(source: str, name: str, targets: Sequence[str] = TARGETS) -> di
 
 
 def judge_compiled(got: Mapping[str, Any], hint: str) -> None:
-    """Raise `Wrong` for the first target that the source does not compile for; `got` is from `compiled_for`."""
+    """Raise `Wrong` for the first target whose compiler refused the source; `got` is from `compiled_for`."""
     for target, words in got["refused"].items():
         raise Wrong(f"it does not compile for {target}: {words}", hint)
 
 
 def not_compiled(got: Mapping[str, Any]) -> str:
-    """Return one line that says for which targets nothing was compiled, and what to install; empty if for none."""
+    """Return one line that names the targets without a compiler and what to install; empty if all have one."""
     missing = got["missing"]
     if not missing:
         return ""

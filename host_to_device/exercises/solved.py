@@ -1,7 +1,7 @@
-"""What a learner has solved: kept in a small file of their own. Nothing leaves the machine.
+"""Which exercises a learner has solved: kept in a small file of the learner's. Nothing leaves the machine.
 
-The file is `progress.json` in the folder where programs of this system keep a user's data (`host-to-device` in it), or
-what H2D_PROGRESS names; `H2D_PROGRESS=off` keeps nothing. It is theirs to read, copy, edit and delete.
+The file is `host-to-device/progress.json` in the system's folder for user data, or the file that H2D_PROGRESS names.
+`H2D_PROGRESS=off` keeps nothing. The learner may read, copy, edit and delete the file.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from host_to_device.support import folders
 
 VERSION = 1
 PATIENCE = 2.0  # seconds to wait for another notebook that writes
-_told: set[str] = set()  # what has been said and need not be said again
+_told: set[str] = set()  # remarks that have been printed once and are not repeated
 
 
 def file() -> Path | None:
-    """Return where the file is; None if nothing is to be kept."""
+    """Return the file's path; None if nothing is kept."""
     given = os.environ.get("H2D_PROGRESS", "")
     if given:
         return None if given.lower() in ("off", "0") else Path(given).expanduser()
@@ -36,12 +36,12 @@ def file() -> Path | None:
 
 
 def read(path: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Return what is solved, by exercise number, and what there is to say; a broken file is moved aside.
+    """Return the solved exercises by number, and remarks for the learner; a broken file is moved aside.
 
     Raises
     ------
     OSError
-        If the file is there and cannot be read or moved.
+        If the file exists and cannot be read or moved.
     """
     try:
         text = path.read_bytes()
@@ -69,7 +69,8 @@ def read(path: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Keep other notebooks from writing meanwhile; one that has died does not stop this one for long."""
+    """Keep other notebooks from writing; the lock of a process that has died is ignored after `PATIENCE`."""
+    # By hand: filelock's lock that vanishes when it is released asks for the host's name, and nothing here may.
     lock, ends = path.with_name(f"{path.name}.lock"), time.monotonic() + PATIENCE
     while True:
         try:
@@ -77,7 +78,7 @@ def _locked(path: Path) -> Iterator[None]:
             break
         except FileExistsError:
             if time.monotonic() > ends:
-                break  # left behind by one that died
+                break  # left behind by a process that died
             time.sleep(0.02)
     try:
         yield
@@ -87,12 +88,12 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def write(path: Path, solved: dict[str, dict[str, Any]]) -> None:
-    """Write the file so that it is whole at every moment.
+    """Replace the file in one step, so that a reader never sees half of it.
 
     Raises
     ------
     OSError
-        If it cannot be written.
+        If the file cannot be written.
     """
     content = {"version": VERSION, "solved": dict(sorted(solved.items()))}
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=".tmp")
@@ -108,7 +109,7 @@ def write(path: Path, solved: dict[str, dict[str, Any]]) -> None:
 
 
 def note(number: str, points: float) -> list[str]:
-    """Note that an exercise is solved, the first time it is; return what there is to say, mostly nothing."""
+    """Note the day on which an exercise was first solved; return remarks for the learner, usually none."""
     path = file()
     if path is None:
         return []
@@ -128,17 +129,19 @@ def note(number: str, points: float) -> list[str]:
 
 
 def progress() -> Table:
-    """Return a table of the sets of exercises, and of what is solved.
+    """Return a table of the sets of exercises that marks the exercises you have solved.
 
-    It is kept in a file of yours, which the table names; nothing leaves the machine. `H2D_PROGRESS` in the environment
-    names another file, or "off".
+    The library keeps your progress in a file of yours, which the table names; nothing leaves the machine. The
+    environment variable `H2D_PROGRESS` names another file, or "off".
 
     Returns
     -------
     Table
-        Which prints as text and shows in a notebook.
+        A table that prints as text and shows in a notebook.
     """
-    path, solved, remarks = file(), {}, []
+    path = file()
+    solved: dict[str, dict[str, Any]] = {}
+    remarks: list[str] = []
     if path is None:
         remarks.append("Nothing is kept: H2D_PROGRESS is off.")
     else:

@@ -1,8 +1,8 @@
-"""Plain values: what may leave the student's process, and how it travels.
+"""Plain values: the values that may leave the student's process, and their form on the way.
 
-Plain are None, bool, int, float, complex, str, NumPy arrays without objects in them, and lists and dicts of these.
-Anything else becomes a `Strange`, which tells what it was. `packed` makes of plain values a dict of arrays, which
-`np.savez` writes and `np.load(…, allow_pickle=False)` reads; `unpacked` undoes it and trusts nothing that it reads.
+Plain values are None, bool, int, float, complex, str, NumPy arrays without objects in them, and lists and dicts of
+these. Any other object becomes a `Strange`, which names it. `packed` turns plain values into a dict of arrays, which
+`np.savez` writes and `np.load(…, allow_pickle=False)` reads. `unpacked` undoes that and trusts nothing that it reads.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ TEXT = "json"  # the name under which the text travels among the arrays
 
 @dataclass(frozen=True)
 class Strange:
-    """Something that is no plain value: `kind` says what in a few words ("a device array"), `type` its class."""
+    """An object that is not a plain value: `kind` names it in a few words ("a device array"), `type` is its class."""
 
     kind: str
     type: str
 
 
 def said(value: Any) -> str:
-    """Return what something is, in a few words of the learner's; nothing of the value itself is run."""
+    """Return what an object is, in a few words of the learner's; none of the object's own code runs."""
     cls = type(value)
     module, name = str(cls.__module__), cls.__name__
     family = module.removeprefix("host_to_device.standins.").split(".")[0]
@@ -81,10 +81,10 @@ def _short(text: str, most: int = 60) -> str:
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """Return a copy of a value that shares nothing with it and runs none of its own code."""
+    """Return a plain copy of a value; it shares no memory with the value, and none of the value's own code runs."""
     cls = type(value)
     if value is None or cls in (bool, int, float, complex):
-        # JSON in another process may refuse to read a number of more digits.
+        # Python in another process may refuse to read an integer of more digits from JSON.
         return Strange("a huge number", "int") if cls is int and value.bit_length() > 4096 else value
     if cls is str:
         return value if len(value) <= LONGEST else f"{value[:LONGEST]}…"
@@ -94,7 +94,7 @@ def plain(value: Any, depth: int = 0) -> Any:
             return Strange("an array of Python objects", cls.__name__)
         if array.nbytes > LARGEST:
             return Strange(f"an array of {array.nbytes:,} bytes", cls.__name__)
-        # In the usual order, with nothing of dtypes that NumPy's files do not keep.
+        # In C order, and without what NumPy's files do not keep of a dtype.
         return np.array(array, order="C", copy=True)
     if issubclass(cls, tuple):  # a named one, too
         value, cls = tuple(tuple.__iter__(value)), tuple
@@ -103,14 +103,14 @@ def plain(value: Any, depth: int = 0) -> Any:
     if cls is dict and depth < DEEPEST and len(value) <= LONGEST and all(type(key) is str for key in value):
         return {key: plain(each, depth + 1) for key, each in value.items()}
     if cls in (types.GeneratorType, types.CoroutineType):
-        value.close()  # or Python says, later, that nobody has waited for it
+        value.close()  # otherwise Python warns, later, that it was never awaited
     if cls is Strange:
         return value
     return Strange(said(value), _short(str(cls.__name__)))
 
 
 def packed(value: Any) -> dict[str, np.ndarray]:
-    """Return plain values as arrays by name: one holds the JSON text as bytes, the others are those it names."""
+    """Return plain values as arrays by name: one array holds JSON as bytes, which names the other arrays."""
     arrays: dict[str, np.ndarray] = {}
     text = json.dumps(_encoded(plain(value), arrays))
     return {TEXT: np.frombuffer(text.encode("utf-8"), np.uint8), **arrays}
@@ -138,7 +138,7 @@ def unpacked(arrays: Mapping[str, np.ndarray]) -> Any:
     Raises
     ------
     ValueError
-        If it is something else, whatever it is.
+        If the arrays hold anything else.
     """
     try:
         return _decoded(json.loads(bytes(arrays[TEXT]).decode("utf-8")), arrays)
