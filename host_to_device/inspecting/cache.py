@@ -1,7 +1,7 @@
-"""What has been compiled is kept on disk, so that showing it again takes no compiler.
+"""The cache of what compilers made: showing a kernel again runs no compiler.
 
-The folder is `host-to-device/inspected` in the user's cache, beside those of the stand-ins, and what is in it is
-checked as theirs is: a damaged file is made anew, and two processes may work on it.
+The folder is `host-to-device/inspected` in the user's cache. `support.caching.Cache` checks each file: it makes a
+damaged one anew, and two processes may use the folder at the same time.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from host_to_device.hardware import targets
 from host_to_device.support import folders
 from host_to_device.support.caching import Cache
 
@@ -32,21 +33,21 @@ def _cache() -> Cache:
 def _own_sources() -> str:
     """Return a digest of the modules that shape what is kept."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*")):
+    for path in (*sorted(Path(__file__).parent.rglob("*")), Path(targets.__file__)):
         if path.suffix in (".py", ".h"):
             digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()
 
 
 def kept(make: Callable[[], Any], *parts: Any) -> Any:
-    """Return what `make` makes, from the folder where it was made before.
+    """Return what `make` returns, from the cache where it was made before.
 
     Parameters
     ----------
     make
-        Makes something that JSON can hold.
+        Function without arguments whose result JSON can hold.
     parts
-        All that it depends on, as JSON can hold it.
+        Everything that the result depends on, as JSON can hold it.
     """
     text = json.dumps([_own_sources(), *parts], sort_keys=True, default=str)
     key = hashlib.sha256(text.encode()).hexdigest()[:40]

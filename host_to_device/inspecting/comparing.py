@@ -93,7 +93,8 @@ class Comparison:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return pages.comparison(self)
+        sides = [(each.title, each.rows, each.stamp) for each in self.sides]
+        return pages.comparison(self.title, self.names, self.table(), sides)
 
 
 def _column(side: Listing) -> list[str]:

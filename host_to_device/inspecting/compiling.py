@@ -9,10 +9,10 @@ from typing import Any
 
 from host_to_device.hardware import targets
 from host_to_device.hardware.targets import Target, UnknownTarget
-from host_to_device.inspecting import cuda_cpp, names, tools
+from host_to_device.inspecting import names, tools
 from host_to_device.inspecting.cache import kept
+from host_to_device.inspecting.compilers import clang, nvrtc, ptxas
 from host_to_device.inspecting.errors import CannotShow
-from host_to_device.inspecting.languages import gcn, sass
 
 # How far to go: each needs what stands before it. GCN is a way of its own.
 STEPS = ("ptx", "resources", "sass")
@@ -115,7 +115,7 @@ def compile(
         ptx, lowered, made_by, given = source, None, {}, ()
     else:
         first = kept(
-            lambda: cuda_cpp.to_ptx(source, entry, architecture, options),
+            lambda: nvrtc.to_ptx(source, entry, architecture, options),
             *("nvrtc", source, entry, architecture.name, list(options), tools.nvrtc().identity),
             [str(folder) for folder in tools.headers()],
         )
@@ -189,7 +189,7 @@ def from_ptx(
         made_by["ptxas"] = second["version"]
     if upto == "sass":
         third = kept(
-            lambda: sass.disassemble(result["cubin"]),
+            lambda: ptxas.disassemble(result["cubin"]),
             *("nvdisasm", second["cubin"], tools.program("nvdisasm").identity),
         )
         result["sass"] = third["sass"]
@@ -205,7 +205,7 @@ def from_ptx(
 
 
 def _assembled(ptx: str, architecture: Target, options: tuple[str, ...]) -> dict[str, Any]:
-    made = sass.assemble(ptx, architecture, options)
+    made = ptxas.assemble(ptx, architecture, options)
     return {**made, "cubin": base64.b64encode(made["cubin"]).decode()}
 
 
@@ -213,7 +213,7 @@ def _for_amd(
     source: str, entry: str | None, language: str, architecture: Target, options: tuple[str, ...]
 ) -> Compiled:
     made = kept(
-        lambda: gcn.to_gcn(source, entry, architecture, options),
+        lambda: clang.to_gcn(source, entry, architecture, options),
         *("clang", source, entry, architecture.name, list(options), tools.zig().identity),
     )
     chosen = names.choose(entry, None, list(made["resources"]))

@@ -1,28 +1,25 @@
-"""What is said where something cannot be shown: one line, without a traceback in notebooks."""
+"""The errors of `h2d.show`, `h2d.compare` and `h2d.occupancy`: one line each, without a traceback in notebooks."""
 
 from __future__ import annotations
 
 from host_to_device.support.installed import SetUpError
+from host_to_device.support.messages import OneLine
 
 
-class CannotShow(ValueError):
-    """What was asked for cannot be compiled or shown; the message says why, and what to do.
+class CannotShow(OneLine, ValueError):
+    """The kernel cannot be compiled or shown; the message says why, and what to do.
 
     Attributes
     ----------
     log
-        All that the compiler said, where one was asked.
+        Everything that the compiler printed; empty where no compiler ran.
     line
-        The learner's line at fault, None where there is none.
+        The number of the learner's line that has the error; None where the error is of no one line.
     """
 
     def __init__(self, message: str, log: str = "", line: int | None = None) -> None:
         super().__init__(message)
         self.log, self.line = log, line
-
-    def _render_traceback_(self) -> list[str]:
-        # IPython asks an exception for its own rendering: the traceback would bury the one useful line.
-        return [f"host_to_device: {self}"]
 
 
 class MissingTool(SetUpError):
@@ -30,7 +27,7 @@ class MissingTool(SetUpError):
 
 
 def at_line(number: int, words: str, text: str) -> str:
-    """Return what is wrong with a line of the source, and the line, in one line."""
+    """Return an error message of one line: the number of the source's line, what is wrong with it, and its text."""
     text = text.strip()
     shown = text if len(text) <= 80 else text[:79].rstrip() + "…"
     return f"line {number}: {words}" + (f"   in:  {shown}" if shown else "")

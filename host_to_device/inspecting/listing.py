@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 
 from host_to_device.inspecting import pages, remarks, selecting
 from host_to_device.inspecting.compiling import Compiled
-from host_to_device.inspecting.instructions import READERS, Instruction, Sources
+from host_to_device.inspecting.instructions import Instruction, Sources
+from host_to_device.inspecting.languages import gcn, ptx, sass
 from host_to_device.inspecting.remarks import KINDS, Remark
+from host_to_device.inspecting.rows import Row
 
 WIDTH = 100  # columns of the text, at the most
 CODE = 52  # of these for the instruction, where a remark stands beside it
@@ -18,33 +20,8 @@ CODE = 52  # of these for the instruction, where a remark stands beside it
 # Kinds of instructions that mean little for the line that they were made of.
 LOOSE = ("argument", "wait", "other")
 
+READERS = {"ptx": ptx.read, "sass": sass.read, "gcn": gcn.read}
 NAMES = {"ptx": "PTX", "sass": "SASS", "gcn": "GCN", "cuda": "CUDA C++", "hip": "HIP"}
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of what is shown.
-
-    Attributes
-    ----------
-    sort
-        'source' for a line of the source, 'label', 'instruction', 'fold' for instructions that are left out, 'code'
-        for a line of a generated source.
-    text
-        The line itself.
-    remark
-        What is said of it, or nothing.
-    kind
-        The remark's kind.
-    number
-        Of a line of a source, its number.
-    """
-
-    sort: str
-    text: str
-    remark: str = ""
-    kind: str = "other"
-    number: int | None = None
 
 
 @dataclass(frozen=True)
@@ -100,7 +77,7 @@ class Listing:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return pages.listing(self)
+        return pages.listing(self.title, self.rows, self.stamp)
 
 
 def _lines(row: Row) -> list[str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from host_to_device.inspecting.errors import CannotShow
+
 TYPES = {
     **{"v": "void", "b": "bool", "c": "char", "a": "signed char", "h": "unsigned char", "s": "short"},
     **{"t": "unsigned short", "i": "int", "j": "unsigned int", "l": "long", "m": "unsigned long"},
@@ -82,8 +84,6 @@ def choose(entry: str | None, lowered: str | None, mangled: list[str], what: str
     CannotShow
         If there is none, none of that name, or no saying which of several.
     """
-    from host_to_device.inspecting.errors import CannotShow
-
     if lowered is not None and lowered in mangled:
         return lowered
     by_name = {readable(name): name for name in mangled}

@@ -17,6 +17,7 @@ from typing import Any
 
 from host_to_device.exploring.explorer import INK, QUIET
 from host_to_device.hardware import gpus
+from host_to_device.inspecting.needs import Needs, needs_of
 from host_to_device.measuring.figures import DARK
 from host_to_device.rendering.table import Table
 
@@ -32,25 +33,6 @@ COLOURS = {
     SCALAR: "var(--h2d-quiet, #6b6b6b)",
 }
 LETTERS = {REGISTERS: "r", SHARED: "s", WARPS: "w", BLOCKS: "b", SCALAR: "c"}  # for those who see no colours
-
-
-@dataclass(frozen=True)
-class Needs:
-    """What one block of a kernel takes.
-
-    Attributes
-    ----------
-    registers
-        Of a thread, 32 bits each; for AMD vector registers.
-    shared
-        Bytes of shared memory (LDS) of a block, static and dynamic together.
-    scalar_registers
-        Of a wavefront; AMD only.
-    """
-
-    registers: int
-    shared: int = 0
-    scalar_registers: int = 0
 
 
 @dataclass(frozen=True)
@@ -375,9 +357,7 @@ def occupancy(
             raise ValueError(f"{next(iter(how))} is for a kernel, and a number of registers was given")
         whole, name = Needs(_whole("registers", kernel, 0)), ""
     else:
-        from host_to_device.inspecting import resources
-
-        whole, name = resources.needs_of(kernel, found.architecture.target, **how)
+        whole, name = needs_of(kernel, found.architecture.target, **how)
 
     def needs_at(size: int) -> Needs:
         more = _whole("shared", dynamic(size), 0)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
+from host_to_device.inspecting.rows import Row
 from host_to_device.measuring.figures import DARK
-
-if TYPE_CHECKING:
-    from host_to_device.inspecting.comparing import Comparison
-    from host_to_device.inspecting.listing import Listing, Row
 
 # Colours by what an instruction does; the remark says it, too.
 COLOURS = {
@@ -52,25 +49,42 @@ STYLE = f"""{DARK.replace(".h2d-figure", ".h2d-listing")}<style>
 </style>"""
 
 
-def listing(shown: Listing) -> str:
-    """Return a listing as HTML."""
-    inside = f"<p>{_title(shown.title)}</p>{_rows(shown.rows)}<p class='h2d-stamp'>{escape(shown.stamp)}</p>"
-    return _frame(inside, shown.title)
+def listing(title: str, rows: Sequence[Row], stamp: str) -> str:
+    """Return a listing as HTML: its title, its rows, and the stamp that says where it comes from."""
+    return _frame(_side(title, rows, stamp), title)
 
 
-def comparison(shown: Comparison) -> str:
-    """Return two listings side by side, one below the other where it is narrow, with what differs in a table."""
-    sides = "".join(
-        f"<div><p>{_title(each.title)}</p>{_rows(each.rows)}<p class='h2d-stamp'>{escape(each.stamp)}</p></div>"
-        for each in shown.sides
-    )
-    head = "".join(f"<th scope='col'>{escape(name)}</th>" for name in ("", *shown.names))
+def comparison(
+    title: str,
+    names: Sequence[str],
+    table: Iterable[Sequence[str]],
+    sides: Iterable[tuple[str, Sequence[Row], str]],
+) -> str:
+    """Return two listings as HTML, side by side on a wide page and one below the other on a narrow one.
+
+    Parameters
+    ----------
+    title
+        What is compared.
+    names
+        What tells the two sides apart: the heads of the table's columns.
+    table
+        What is counted, and its number on each side.
+    sides
+        Title, rows and stamp of each listing.
+    """
+    columns = "".join(f"<div>{_side(*each)}</div>" for each in sides)
+    head = "".join(f"<th scope='col'>{escape(name)}</th>" for name in ("", *names))
     body = "".join(
         f"<tr><th scope='row'>{escape(what)}</th>{''.join(f'<td>{escape(each)}</td>' for each in numbers)}</tr>"
-        for what, *numbers in shown.table()
+        for what, *numbers in table
     )
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return _frame(f"<p>{escape(shown.title)}</p>{table}<div class='h2d-sides'>{sides}</div>", shown.title)
+    counted = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return _frame(f"<p>{escape(title)}</p>{counted}<div class='h2d-sides'>{columns}</div>", title)
+
+
+def _side(title: str, rows: Sequence[Row], stamp: str) -> str:
+    return f"<p>{_title(title)}</p>{_rows(rows)}<p class='h2d-stamp'>{escape(stamp)}</p>"
 
 
 def _frame(inside: str, label: str) -> str:
@@ -82,7 +96,7 @@ def _title(text: str) -> str:
     return f"<code style='padding: 0; text-indent: 0'>{escape(name)}</code>, {escape(rest)}"
 
 
-def _rows(rows: tuple[Row, ...]) -> str:
+def _rows(rows: Sequence[Row]) -> str:
     return f"<ol>{''.join(map(_row, rows))}</ol>"
 
 

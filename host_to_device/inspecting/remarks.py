@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from host_to_device.inspecting.instructions import Instruction
-from host_to_device.inspecting.languages import gcn_remarks, ptx, sass_remarks
+from host_to_device.inspecting.languages import gcn, ptx, sass
 
 # Kinds of remarks, with what they are called where they are counted.
 KINDS = {
@@ -46,8 +46,8 @@ class Remark:
 Rule = tuple[str, str, str | Callable[[re.Match], str]]
 RULES: Mapping[str, Sequence[Rule]] = {
     "ptx": ptx.RULES,
-    "sass": sass_remarks.RULES,
-    "gcn": gcn_remarks.RULES,
+    "sass": sass.RULES,
+    "gcn": gcn.RULES,
 }
 COMPILED = {
     what: [(re.compile(pattern), kind, said) for pattern, kind, said in rules]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from host_to_device.inspecting import listing, sources
+from host_to_device.inspecting import listing, resources, source_listing, sources
 from host_to_device.inspecting.errors import CannotShow
-from host_to_device.inspecting.listing import Listing
 
 WHAT = ("ptx", "sass", "gcn", "cuda", "hip", "resources")
 UPTO = {"ptx": "ptx", "sass": "sass", "gcn": "sass", "resources": "resources"}
@@ -71,19 +70,11 @@ def show(
     if what not in WHAT:
         raise CannotShow(f"what is {what!r}: give one of {', '.join(map(repr, WHAT))}")
     if what in ("cuda", "hip"):
-        from host_to_device.inspecting import source_listing
-
         return source_listing.make(kernel, what, args=args, entry=entry, whole=whole)
     vendor = "AMD" if what == "gcn" else None if what == "resources" else "NVIDIA"
     compiled, files = sources.compiled(
         kernel, arch, types=types, args=args, entry=entry, upto=UPTO[what], vendor=vendor
     )
     if what == "resources":
-        from host_to_device.inspecting import resources
-
-        return resources.view(compiled)
-    return _listing(compiled, what, files, whole, lines)
-
-
-def _listing(compiled: Any, what: str, files: Any, whole: bool, lines: bool) -> Listing:
+        return resources.Resources(compiled)
     return listing.make(compiled, what, files, whole=whole, lines=lines)

@@ -13,7 +13,8 @@ from typing import Any
 from host_to_device.inspecting import cupy_code, sources, tools
 from host_to_device.inspecting.cache import kept
 from host_to_device.inspecting.errors import CannotShow
-from host_to_device.inspecting.listing import Listing, Row
+from host_to_device.inspecting.listing import Listing
+from host_to_device.inspecting.rows import Row
 
 # What is said of lines that CuPy writes.
 OF_CUPY = (

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from host_to_device.hardware import targets
-from host_to_device.inspecting import compiling, cuda_cpp, cupy_code, host_code, names, numba_ptx
+from host_to_device.inspecting import compiling, cupy_code, host_code, names
+from host_to_device.inspecting.compilers import clang, numba_ptx, nvrtc
 from host_to_device.inspecting.compiling import Compiled
 from host_to_device.inspecting.errors import CannotShow
 from host_to_device.inspecting.instructions import Sources
-from host_to_device.inspecting.languages import gcn
 
 HIP = re.compile(r'#\s*include\s*[<"]hip/|\bhipLaunch|__HIP_|__builtin_amdgcn_')
 MOST_BYTES = 4 << 20  # of a source file
@@ -185,7 +185,7 @@ def compiled(
     if found.language == "cuda" and re.search(r"include\s*<cupy/", found.text) and shown is found.text:
         options = (*options, *cupy_code.folders())
     result = _compiled(found, arch, upto, options)
-    file = gcn.FILE if result.gcn is not None else cuda_cpp.FILE
+    file = clang.FILE if result.gcn is not None else nvrtc.FILE
     if found.kernel is None and shown is not found.text:
         result = replace(result, tools={"CuPy": made.version, **result.tools})
     result = replace(result, parameters=_parameters(found.text, result.name))

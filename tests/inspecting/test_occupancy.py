@@ -338,7 +338,7 @@ def made(target, says):
 
 
 def test_the_view_has_the_compilers_numbers_and_the_occupancy():
-    found = resources.view(made("sm_90", NVIDIA_SAYS))
+    found = resources.Resources(made("sm_90", NVIDIA_SAYS))
     assert re.search(r"^registers +40 +a thread$", str(found), re.M)
     assert re.search(r"^shared memory +4,096 +bytes a block$", str(found), re.M)
     assert "compiled for sm_90" in str(found) and "not run" in str(found)
@@ -349,7 +349,7 @@ def test_the_view_has_the_compilers_numbers_and_the_occupancy():
 
 
 def test_the_view_says_that_a_kernel_spills():
-    found = resources.view(made("gfx942", AMD_SAYS))
+    found = resources.Resources(made("gfx942", AMD_SAYS))
     assert "It spills: there were too few registers" in str(found)
     assert found.occupancy.gpu.name == "MI300X"
     assert found.occupancy.needs == Needs(128, 1024, 20)

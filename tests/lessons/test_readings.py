@@ -9,7 +9,7 @@ import pytest
 import host_to_device as h2d
 from book import readings
 from host_to_device.hardware import targets
-from host_to_device.inspecting import numba_ptx
+from host_to_device.inspecting.compilers import numba_ptx
 from host_to_device.inspecting.errors import MissingTool
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -1,1 +1,1 @@
-"""The languages that compilers write, and what each instruction does: PTX, SASS, AMD's GCN."""
+"""The languages of listings, one a module: how text is read into instructions, and what is said of each."""

@@ -1,9 +1,74 @@
-"""What is said of PTX (NVIDIA, "PTX ISA", "Instruction Set")."""
+"""PTX: reads a listing into instructions, and has the rules of what is said of each.
+
+Source: NVIDIA, "PTX ISA", "Instruction Set".
+"""
 
 from __future__ import annotations
 
 import re
 
+from host_to_device.inspecting.instructions import Instruction, Reader, Sources
+
+
+def read(text: str, entry: str, sources: Sources) -> list[Instruction]:
+    """Return the instructions of one kernel of a PTX module."""
+    files = {number: path for number, path in re.findall(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', text, re.M)}
+    body = _body(text, entry)
+    reader = Reader(sources)
+    # An instruction ends with a semicolon, however many lines it takes; labels and directives with their line.
+    pending = ""
+    for raw in body.splitlines():
+        line = re.sub(r"//.*", "", raw).strip()
+        if not pending:
+            if match := re.match(r"\.loc\s+(\d+)\s+(\d+)\s+\d+(?:.*?inlined_at\s+(\d+)\s+(\d+))?", line):
+                first, row, outer, outer_row = match.groups()
+                places = [(files.get(first, ""), int(row))]
+                places += [(files.get(outer, ""), int(outer_row))] if outer else []
+                reader.at(places)
+                continue
+            if match := re.match(r"(\$?[\w$]+):\s*(.*)$", line):
+                reader.labels.append(match.group(1))
+                line = match.group(2)
+            line = line.strip("{} ") if re.fullmatch(r"[{}\s]*", line) else line
+            if line.startswith("{") and not line.endswith(";"):
+                line = line[1:].strip()
+            if not line or (line.startswith(".") and not line.startswith(".reg .pred p;")):
+                continue
+        pending = f"{pending} {line}".strip()
+        if not pending.endswith(";"):
+            continue
+        for each in pending.split(";"):
+            _instruction(reader, re.sub(r"\s+", " ", each.strip(" \t{}" if each.strip() == "}" else " \t")))
+        pending = ""
+    return reader.found
+
+
+def _body(text: str, entry: str) -> str:
+    start = re.search(rf"\.entry\s+{re.escape(entry)}\s*\(", text) or re.search(
+        rf"\.entry\s+{re.escape(entry)}\b", text
+    )
+    if start is None:
+        return ""
+    opened = text.find("\n{", start.end())
+    closed = text.find("\n}", opened)
+    return text[opened + 2 : closed]
+
+
+def _instruction(reader: Reader, text: str) -> None:
+    text = text.strip()
+    if text.startswith("{") and not text.endswith("}"):
+        text = text[1:].strip()
+    match = re.match(r"(@!?%?\w+\s+)?([a-z][\w.:]*)\s*(.*)$", text)
+    if match is None or text.startswith("."):
+        return
+    guard, op, operands = (match.group(1) or "").strip(), match.group(2), match.group(3)
+    target = None
+    if op.startswith(("bra", "brx")):
+        target = operands.split(",")[0].strip()
+    reader.add(op, operands, guard, target)
+
+
+# What is said of each instruction: the words, then the rules.
 TYPES = {
     **{"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "f16x2": "two float16"},
     **{"b8": "1 byte", "u8": "uint8", "s8": "int8", "b16": "2 bytes", "u16": "uint16", "s16": "int16"},

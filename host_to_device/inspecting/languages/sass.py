@@ -1,128 +1,198 @@
-"""PTX to machine code and its resources with ptxas, machine code to SASS with nvdisasm."""
+"""SASS: reads a listing of nvdisasm into instructions, and has the rules of what is said of each.
+
+Source: NVIDIA, "CUDA Binary Utilities", "Instruction Set Reference", which lists SASS and does not specify it.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import Any
 
-from host_to_device.hardware.targets import Target
-from host_to_device.inspecting import tools
-from host_to_device.inspecting.errors import CannotShow
+from host_to_device.inspecting.instructions import Instruction, Reader, Sources
 
 
-def assemble(ptx: str, architecture: Target, options: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Turn PTX into machine code.
-
-    Returns
-    -------
-    dict
-        'cubin' (bytes), 'resources' (of each kernel by its name) and 'version' of ptxas.
-
-    Raises
-    ------
-    MissingTool
-        If ptxas is not installed.
-    CannotShow
-        If ptxas refuses the PTX.
-    """
-    ptxas = tools.program("ptxas")
-    with tools.private_folder() as folder:
-        (folder / "kernel.ptx").write_text(ptx, encoding="utf-8")
-        # Inline PTX has lines of its own, and without this its errors would be told by the lines of the listing.
-        command = [
-            ptxas.path,
-            "-v",
-            f"-arch={architecture}",
-            "-lineinfo",
-            *options,
-            "kernel.ptx",
-            "-o",
-            "kernel.cubin",
-        ]
-        done = tools.call(command, folder, name="ptxas")
-        if done.returncode:
-            raise CannotShow(_refusal(done.stderr + done.stdout, architecture, ptx), done.stderr)
-        cubin = (folder / "kernel.cubin").read_bytes()
-    return {
-        "cubin": cubin,
-        "resources": resources(done.stderr + done.stdout),
-        "version": tools.version(ptxas),
-    }
-
-
-def _refusal(log: str, architecture: Target, ptx: str) -> str:
-    if match := re.search(r"Unsupported \.version ([\d.]+); current version is '([\d.]+)'", log):
-        return (
-            f"ptxas is older than the compiler before it: it reads PTX up to {match.group(2)}, and was given "
-            f"{match.group(1)}. Install both of one release:  {tools.install_command()}"
+def read(text: str, entry: str, sources: Sources) -> list[Instruction]:
+    """Return the instructions of one kernel as nvdisasm writes them."""
+    section = re.search(rf"^\.text\.{re.escape(entry)}:\n(.*?)(?=^//-{{5,}}|\Z)", text, re.M | re.S)
+    reader = Reader(sources)
+    places: list[tuple[str, int]] = []
+    for line in (section.group(1) if section else "").splitlines():
+        if match := re.match(
+            r'\s*//## File "([^"]*)", line (\d+)(?: inlined at "([^"]*)", line (\d+))?', line
+        ):
+            file, row, outer, outer_row = match.groups()
+            places += [(file, int(row))] + ([(outer, int(outer_row))] if outer else [])
+            continue
+        if match := re.match(r"(\.L_\w+|\$[\w$.]+):", line):
+            reader.labels.append(match.group(1))
+            continue
+        match = re.match(
+            r"\s*/\*[0-9a-f]+\*/\s+(?:\{\s*)?(@!?\w+\s+)?([A-Z][\w.]*)\s*(.*?)\s*;?\s*\}?\s*$", line
         )
-    if re.search(r"not defined for option 'gpu-name'|Value 'sm_\w+' is not defined", log):
-        return f"the installed ptxas cannot make code for {architecture}"
-    error = next((line for line in log.splitlines() if re.search(r"\berror\b|\bfatal\b", line)), log.strip())
-    words = re.sub(r"^ptxas\s+(?:\S+, line \d+; )?\s*(?:error|fatal)\s*:\s*", "", error.strip())
-    if "uses too much shared data" in words:
-        return f"ptxas: {words}: more shared memory than a block on {architecture} may have without asking"
-    line = re.search(r"kernel\.ptx, line (\d+)", error)
-    learners = _learners_line(ptx, int(line.group(1))) if line else None
-    return f"ptxas: {words}" + (f" (from line {learners} of the source)" if learners else "")
+        if match is None:
+            continue
+        if places:
+            reader.at(places)
+            places = []
+        guard, op, operands = (match.group(1) or "").strip(), match.group(2), match.group(3).rstrip(" ;")
+        branch = re.search(r"`\((\.L_\w+)\)", operands)
+        said = re.search(r'\s*\(\*"(\w+)"\*\)', operands)
+        operands = operands.replace(said.group(0), "") if said else operands
+        reader.add(
+            op,
+            re.sub(r"`\((.*?)\)", r"\1", operands),
+            guard,
+            branch.group(1) if branch else None,
+            said.group(1) if said else "",
+        )
+    while reader.found and reader.found[-1].op == "NOP":  # fills the last lines of the instruction cache
+        reader.found.pop()
+    if len(reader.found) > 1 and (last := reader.found[-1]).op == "BRA" and last.target in last.labels:
+        reader.found.pop()  # what stands behind the end, should anything ever get there
+    return reader.found
 
 
-def _learners_line(ptx: str, number: int) -> int | None:
-    """Return the line of the source that a line of the PTX was made of."""
-    for text in reversed(ptx.splitlines()[:number]):
-        if match := re.match(r"\s*\.loc\s+\d+\s+(\d+)", text):
-            return int(match.group(1))
-    return None
-
-
-# What `ptxas -v` says of a kernel, by the name that it has here.
-SAID = {
-    "registers": r"Used (\d+) registers",
-    "barriers": r"used (\d+) barriers",
-    "shared_bytes": r"(\d+) bytes smem",
-    "stack_bytes": r"(\d+) bytes stack frame",
-    "spill_stores": r"(\d+) bytes spill stores",
-    "spill_loads": r"(\d+) bytes spill loads",
-    "local_bytes": r"(\d+) bytes lmem",
+# What is said of each instruction: the words, then the rules.
+AXES = {"TID": "threadIdx", "CTAID": "blockIdx"}
+TESTS = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
+FUNCTIONS = {
+    **{"RCP": "1 / x", "RSQ": "1 / square root", "SQRT": "square root", "EX2": "2 to the power of x"},
+    **{
+        "LG2": "logarithm to base 2",
+        "SIN": "sine",
+        "COS": "cosine",
+        "TANH": "tanh",
+        "RCP64H": "1 / x of float64",
+    },
+    **{"RSQ64H": "1 / square root of float64"},
 }
+LANES = {"DOWN": "a higher lane", "UP": "a lower lane", "BFLY": "the lane across (xor)"}
+P = r"(?:@\S+ )?"
 
 
-def resources(log: str) -> dict[str, dict[str, int]]:
-    """Return what `ptxas -v` says that each kernel uses, in bytes and registers a thread, by the kernel's name."""
-    found: dict[str, dict[str, int]] = {}
-    parts = re.split(r"Compiling entry function '(\S+)' for '\S+'", log)
-    for name, said in zip(parts[1::2], parts[2::2], strict=True):
-        numbers = {}
-        for key, pattern in SAID.items():
-            match = re.search(pattern, said)
-            numbers[key] = int(match.group(1)) if match else 0
-        numbers["constant_bytes"] = sum(int(size) for size in re.findall(r"(\d+) bytes cmem\[\d+\]", said))
-        numbers["local_bytes"] = max(numbers["local_bytes"], numbers["stack_bytes"])
-        found[name] = numbers
-    return found
+def size(op: str) -> str:
+    """Return how much a load or a store moves."""
+    for part, said in (("128", "16 bytes"), ("64", "8 bytes"), ("U16", "2 bytes"), ("S16", "2 bytes")):
+        if f".{part}" in op:
+            return said
+    return "1 byte" if re.search(r"\.[US]8", op) else "4 bytes"
 
 
-def disassemble(cubin: bytes) -> dict[str, Any]:
-    """Write machine code as SASS, with the source's lines where they are known.
+def _memory(doing: str, where: str):
+    def say(match: re.Match) -> str:
+        op = match.group(1)
+        cached = ", through the read-only cache" if ".CONSTANT" in op else ""
+        return f"{doing} {size(op)} {where}{cached}"
 
-    Returns
-    -------
-    dict
-        'sass' and 'version' of nvdisasm.
+    return say
 
-    Raises
-    ------
-    MissingTool
-        If nvdisasm is not installed.
-    CannotShow
-        If it cannot read the machine code.
-    """
-    nvdisasm = tools.program("nvdisasm")
-    with tools.private_folder() as folder:
-        (folder / "kernel.cubin").write_bytes(cubin)
-        # Without its analysis of data flow, which adds nothing for GPUs since Volta and takes a third of its time.
-        done = tools.call([nvdisasm.path, "-c", "-gi", "-ndf", "kernel.cubin"], folder, name="nvdisasm")
-    if done.returncode or not done.stdout.strip():
-        words = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[0]
-        raise CannotShow(f"nvdisasm: {words}", done.stderr)
-    return {"sass": done.stdout, "version": tools.version(nvdisasm)}
+
+def _tensor(match: re.Match) -> str:
+    op = match.group(1)
+    found = re.search(r"\.(\d+)x(\d+)x(\d+)", op) or re.search(r"\.(16|8)(8)(\d+)\b", op)
+    shape = "×".join(found.groups()) + " " if found else ""
+    kind = {"D": "float64 ", "I": "integer "}.get(op[0], "")
+    return f"tensor core: {shape}{kind}matrix product by the warp"
+
+
+def _compared(match: re.Match) -> str:
+    op, operands = match.group(1), [each.strip() for each in match.group(2).split(",")]
+    test = next((TESTS[part] for part in op.split(".") if part in TESTS), None)
+    kind = {"D": " of float64", "F": " of float32", "H": " of float16"}.get(op[0], "")
+    if test is None or len(operands) < 4:
+        return f"a comparison{kind}"
+    return f"{operands[0]}: is {operands[2]} {test} {operands[3]}?{kind and ' (' + kind.strip()[3:] + ')'}"
+
+
+def _constant(match: re.Match) -> str:
+    return "constant memory: an argument or the launch size"
+
+
+RULES = (
+    (
+        P + r"S2U?R \S+ SR_(TID|CTAID)\.([XYZ])",
+        "special",
+        lambda m: f"{AXES[m.group(1)]}.{m.group(2).lower()}",
+    ),
+    (P + r"S2U?R \S+ SR_LANEID", "special", "the thread's lane in its warp"),
+    (P + r"S2U?R|CS2R", "special", "reads a special register"),
+    (P + r"(LDG\S*)", "load", _memory("load:", "from global memory")),
+    (P + r"(STG\S*)", "store", _memory("store:", "to global memory")),
+    (P + r"(LDSM\S*)", "shared", "loads 8×8 tiles from shared memory"),
+    (P + r"LDGSTS", "copy", "copies global to shared, the thread goes on"),
+    (P + r"UTMALDG|UBLKCP", "copy", "the copy engine brings a tile to shared memory"),
+    (P + r"LDGDEPBAR|DEPBAR|CP\.ASYNC", "wait", "waits for what is under way"),
+    (P + r"(LDS\S*)", "shared", _memory("load:", "from shared memory")),
+    (P + r"(STS\S*)", "shared", _memory("store:", "to shared memory")),
+    (P + r"(LDL|STL)", "spill", ""),
+    (P + r"U?LDCU?\S* \S+ \S*c\[", "argument", _constant),
+    (P + r"U?LDCU?\b", "argument", _constant),
+    (P + r"(LD\S*)", "load", _memory("load:", "from a generic address")),
+    (P + r"(ST\S*)", "store", _memory("store:", "to a generic address")),
+    (P + r"BAR\.(?:SYNC|RED|ARV)", "barrier", "barrier: waits for all threads of the block"),
+    (P + r"MEMBAR|FENCE|ERRBAR|CCTL", "barrier", "orders accesses to memory"),
+    (P + r"SYNCS", "barrier", "a barrier in shared memory"),
+    (P + r"WARPSYNC", "barrier", "barrier of the warp"),
+    (P + r"((?:H|I|D|B|Q|F|O)(?:G)?MMA\S*|UTC\w*MMA\S*)", "tensor", _tensor),
+    (P + r"WARPGROUP", "wait", "keeps order among tensor-core instructions"),
+    (P + r"(ATOMS\S*)", "atomic", "atomic in shared memory"),
+    (P + r"(ATOMG?\.\S*|ATOM\b)", "atomic", "atomic in global memory"),
+    (P + r"(RED(?:G)?\.\S*)", "atomic", "atomic in global memory"),
+    (
+        P + r"SHFL\.(\w+)",
+        "shuffle",
+        lambda m: (
+            "shuffle: a value "
+            + {
+                "DOWN": "from a lane further up",
+                "UP": "from a lane further down",
+                "BFLY": "from the lane across (xor)",
+            }.get(m.group(1), "from another lane")
+            + " of the warp"
+        ),
+    ),
+    (P + r"VOTEU?|MATCH|REDUX", "shuffle", "asks all lanes of the warp"),
+    (P + r"DFMA", "double", "fused multiply-add of float64"),
+    (
+        P + r"D(ADD|MUL|MNMX)",
+        "double",
+        lambda m: {"ADD": "add", "MUL": "mul", "MNMX": "min or max"}[m.group(1)] + " of float64",
+    ),
+    (P + r"(DSETP\S*) (.*)", "double", _compared),
+    (P + r"FFMA2?", "fma", "fused multiply-add of float32"),
+    (P + r"HFMA2\S* \S+ -RZ, RZ, ", "other", "a constant"),
+    (P + r"HFMA2", "fma", "fused multiply-add of two float16 at once"),
+    (P + r"F2F\.F64\.F32", "double", "converts float32 to float64"),
+    (P + r"F2F\.F32\.F64", "double", "converts float64 to float32"),
+    (P + r"(?:F2F|I2F|F2I|F2FP|I2FP|I2I|F2IP)\S*", "arithmetic", "a conversion between number types"),
+    (
+        P + r"MUFU\.(\w+)",
+        "arithmetic",
+        lambda m: f"special-function unit: {FUNCTIONS.get(m.group(1), m.group(1))}",
+    ),
+    (
+        P + r"F(ADD|MUL|MNMX)2?",
+        "arithmetic",
+        lambda m: {"ADD": "add", "MUL": "mul", "MNMX": "min or max"}[m.group(1)] + " of float32",
+    ),
+    (P + r"H(ADD2|MUL2|MNMX2)", "arithmetic", "arithmetic of two float16 at once"),
+    (P + r"((?:U?I|F|H)SETP2?\S*|HSET\S*) (.*)", "compare", _compared),
+    (P + r"U?PLOP3|R2P|P2R|U?R2UP", "compare", "logic of predicates"),
+    (r"@(\S+) (?:EXIT|RET)", "guard", "guard: threads with {0} are done"),
+    (P + r"EXIT", "branch", "the end of the kernel"),
+    (P + r"IMAD\.MOV|U?MOV|IMAD\.U32 \S+ RZ, RZ", "other", "a copy of a register or a constant"),
+    (P + r"IMAD\.WIDE", "index", "address: start + index × size of an element"),
+    (P + r"U?LEA", "index", "address: start + index shifted"),
+    (P + r"U?IMAD", "index", "multiply-add of integers"),
+    (
+        P
+        + r"(?:U?IADD3|U?IADD|U?LOP3|U?SHF|U?PRMT|U?ISCADD|U?IABS|U?SEL|VIADD|VIMNMX|U?SGXT|U?POPC|U?FLO|U?BREV|BMSK|U?IMNMX|LOP|IDP|FSEL|UVIADD)",
+        "index",
+        "integer arithmetic",
+    ),
+    (P + r"BSSY|BSYNC|BREAK", "branch", "threads that took different branches meet again"),
+    (P + r"CALL|RET|BRX|JMP|WARPSYNC", "branch", "calls, or comes back"),
+    (P + r"BPT|KILL", "branch", "stops the kernel with an error"),
+    (P + r"NANOSLEEP|YIELD", "wait", "lets other warps go first"),
+    (P + r"NOP", "other", "nothing"),
+    (P + r"R2UR", "other", "a copy into a register of the whole warp"),
+)
