@@ -1,19 +1,24 @@
-"""`{notebook-cell}`: a code cell of a notebook shown in a chapter, so that code stands in one place only."""
+"""`{notebook-cell}`: a code cell of a notebook shown in a chapter, so that code and outputs stand in one place only."""
 
 from pathlib import Path
 
 import nbformat
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 
 class NotebookCell(SphinxDirective):
-    """`{notebook-cell} ../notebooks/02-host-and-device.ipynb launch`: the cells with these ids, in one block."""
+    """`{notebook-cell} ../notebooks/02-host-and-device.ipynb launch`: the cells with these ids, in one block.
+
+    With the option `:outputs:` the text that the last of these cells printed or returned follows, as the notebook stores it.
+    """
 
     required_arguments = 1
     optional_arguments = 1
     final_argument_whitespace = True
+    option_spec = {"outputs": directives.flag}
 
     def run(self) -> list[nodes.Node]:
         if len(self.arguments) < 2:
@@ -23,17 +28,34 @@ class NotebookCell(SphinxDirective):
         if not path.exists():
             raise self.error(f"notebook-cell: there is no notebook {name}")
         self.env.note_dependency(str(path))
-        sources = {
-            cell.id: cell.source
-            for cell in nbformat.read(path, as_version=4).cells
-            if cell.cell_type == "code"
+        cells = {
+            cell.id: cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"
         }
-        missing = [cell for cell in wanted if cell not in sources]
+        missing = [cell for cell in wanted if cell not in cells]
         if missing:
             raise self.error(f"notebook-cell: {name} has no code cell {missing[0]!r}")
-        block = nodes.literal_block("", "\n\n\n".join(sources[cell] for cell in wanted), language="python")
-        self.set_source_info(block)
-        return [block]
+        blocks = [
+            nodes.literal_block("", "\n\n\n".join(cells[cell].source for cell in wanted), language="python")
+        ]
+        if "outputs" in self.options:
+            text = printed(cells[wanted[-1]])
+            if not text:
+                raise self.error(
+                    f"notebook-cell: {name} stores no text that {wanted[-1]!r} printed or returned"
+                )
+            blocks.append(nodes.literal_block("", text, language="none", classes=["h2d-output"]))
+        for block in blocks:
+            self.set_source_info(block)
+        return blocks
+
+
+def printed(cell: nbformat.NotebookNode) -> str:
+    """Return the text that a cell printed or returned, as the notebook stores it."""
+    texts = [
+        output.text if output.output_type == "stream" else output.get("data", {}).get("text/plain", "")
+        for output in cell.outputs
+    ]
+    return "\n".join(text.rstrip() for text in texts if text.strip())
 
 
 def setup(app: Sphinx) -> None:
