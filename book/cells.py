@@ -18,7 +18,7 @@ class NotebookCell(SphinxDirective):
     required_arguments = 1
     optional_arguments = 1
     final_argument_whitespace = True
-    option_spec = {"outputs": directives.flag}
+    option_spec = {"outputs": directives.flag}  # noqa: RUF012 - the directive interface wants a plain attribute
 
     def run(self) -> list[nodes.Node]:
         if len(self.arguments) < 2:
