@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.simt import aligned, duration, machine, ratio, spread
 from host_to_device.standins import cuda_cpp
-from host_to_device.standins.cuda_cpp import arena, compiler, modules, worker
+from host_to_device.standins.cuda_cpp import arena, building, compiler, worker
 
 SOURCE = r"""
 extern "C" __global__ void vector_add(const float* a, const float* b, float* c, int n) {
@@ -204,7 +204,7 @@ def compiling_table(runs: int) -> Iterator[str]:
             worker.stop()
             first.append(clock(lambda: cuda_cpp.compile(SOURCE)))
             fresh.append(clock(lambda: cuda_cpp.compile(SOURCE + "// another\n")))
-            modules._made.clear()
+            building._made.clear()
             cached.append(clock(lambda: cuda_cpp.compile(SOURCE)))
     module = cuda_cpp.compile(SOURCE)
     small = vector_add(32)

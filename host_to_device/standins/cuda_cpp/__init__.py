@@ -1,11 +1,11 @@
-"""CUDA C++ without a GPU: kernels compiled by the machine's own compiler, and run on its processor.
+"""CUDA C++ without a GPU: the machine's own C++ compiler compiles kernels, and its CPU runs them.
 
     module = compile(source)
     vector_add = module.function("vector_add")
     vector_add((blocks, 1, 1), (256, 1, 1), (a, b, total, np.int32(n)))
 
-A kernel runs in a process of its own over memory from `arena.allocate`, so that one that crashes, never ends or
-takes all memory leaves Python alone.
+Kernels run in separate processes, over memory from `arena.allocate`: a kernel that crashes, never ends or takes all
+memory does no harm to the Python process.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from host_to_device.standins.cuda_cpp.errors import (
     KernelStopped,
     LaunchError,
 )
-from host_to_device.standins.cuda_cpp.modules import Function, Module, Parameter, compile
+from host_to_device.standins.cuda_cpp.modules import Function, Module, compile
 from host_to_device.standins.cuda_cpp.nvrtc import compiles_for_gpu
+from host_to_device.standins.cuda_cpp.parameters import Parameter
 
 __all__ = [
     "ArgumentError",

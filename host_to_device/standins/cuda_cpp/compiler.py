@@ -1,10 +1,10 @@
-"""The machine's own C++ compiler, and the folder where what it made is kept.
+"""Calls the machine's own C++ compiler, and keeps what it compiled in a cache.
 
-g++ or clang++, else the compiler in the `ziglang` package. Every access to memory that it compiles is preceded by a
-call that checks it (`-fsanitize=kernel-address` with calls of our own in place of a sanitizer's library): nothing
-else has to be installed, and each fault comes with the line of the access.
+The compiler is g++ or clang++, else the one in the `ziglang` package. It puts a call that checks the address before
+every access to memory (`-fsanitize=kernel-address`, with functions of our own instead of a sanitizer's library).
+Nothing else has to be installed, and each fault comes with the line of the access.
 
-What NVRTC, the compiler behind `cupy.RawKernel`, takes and refuses otherwise is in `DIFFERENCES`.
+`DIFFERENCES` lists where NVRTC, the compiler behind `cupy.RawKernel`, accepts or refuses something else.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from host_to_device.standins.cuda_cpp.errors import CompileError
+from host_to_device.standins.cuda_cpp.errors import CompileError, SourceError
 from host_to_device.standins.cuda_cpp.sources import FILE, TAIL
 from host_to_device.support import folders
 from host_to_device.support.caching import Cache
 
-INCLUDE = Path(__file__).parent / "include"  # what a learner's source may include
-RUN_TIME = Path(__file__).parent / "runtime"  # what runs it
+INCLUDE = Path(__file__).parent / "include"  # headers that a learner's source may include
+RUN_TIME = Path(__file__).parent / "runtime"  # the code that runs its kernels
 TIMEOUT = 60  # seconds for one run of the compiler
 
 DIFFERENCES = (
@@ -59,14 +59,15 @@ COMMON = (
     "-fno-exceptions",
     "-fno-rtti",
     "-fno-threadsafe-statics",
-    "-fno-strict-aliasing",  # CUDA's sources look at floats as ints and at four floats as a float4
+    "-fno-strict-aliasing",  # CUDA sources read a float as an int, and four floats as one float4
     "-fwrapv",
     "-fno-math-errno",
     "-fno-stack-protector",
     "-ffp-contract=off",
     "-gdwarf-4",
 )
-CHECKED, SEEDED = "-fsanitize=kernel-address", "-fsanitize=thread"  # in seeded runs, reads and writes apart
+# Seeded runs need reads and writes told apart, which the calls of the first option do not do.
+CHECKED, SEEDED = "-fsanitize=kernel-address", "-fsanitize=thread"
 GCC = (
     "-g1",
     "-fno-gnu-unique",
@@ -78,8 +79,8 @@ GCC = (
 CLANG = (
     "-gline-tables-only",
     "-fno-caret-diagnostics",
-    "-fno-sanitize=undefined",  # zig's own default
-    "-UNDEBUG",  # and another
+    "-fno-sanitize=undefined",  # a default of zig's
+    "-UNDEBUG",  # another default of zig's
     "-mllvm",
     "-asan-stack=0",
     "-mllvm",
@@ -87,13 +88,10 @@ CLANG = (
     "-mllvm",
     "-asan-instrumentation-with-call-threshold=0",
 )
-TOLD_ALL = [
-    "-mllvm",
-    "-tsan-instrument-read-before-write",
-]  # else clang keeps quiet about a read before a write
+TOLD_ALL = ["-mllvm", "-tsan-instrument-read-before-write"]  # else clang leaves out a read before a write
 RUNTIME = ("-O2", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti", "-std=c++17", "-w", "-c")
 
-# Options of NVRTC that change nothing here; with a value behind them or without.
+# Options of NVRTC that change nothing here, with or without a value.
 IGNORED = re.compile(
     r"--?(gpu-architecture|arch|fmad|maxrregcount|device-debug|G|generate-line-info|lineinfo|use_fast_math|ftz|"
     r"prec-sqrt|prec-div|extra-device-vectorization|default-device|device-as-default-execution-space|dc|rdc|"
@@ -110,11 +108,11 @@ class Compiler:
     Attributes
     ----------
     command
-        What starts it.
+        The command that starts it.
     name
-        What it is called in messages.
+        Its name in messages.
     identity
-        Changes when the compiler does.
+        A text that changes when the compiler changes.
     """
 
     def __init__(self, command: list[str], name: str, file: str) -> None:
@@ -124,7 +122,7 @@ class Compiler:
 
     @functools.cached_property
     def is_clang(self) -> bool:
-        """Whether it takes clang's options; on macOS, what is called g++ is clang."""
+        """Whether it takes clang's options. On macOS the command g++ is clang."""
         if self.name == "ziglang":
             return True
         said = subprocess.run(
@@ -133,7 +131,13 @@ class Compiler:
         return "clang" in said.stdout
 
     def run(self, arguments: Iterable[str], text: str = "") -> subprocess.CompletedProcess:
-        """Run it without a shell, in English, with a limit of time."""
+        """Run the compiler without a shell, in English, for at most `TIMEOUT` seconds.
+
+        Raises
+        ------
+        CompileError
+            If it does not start or does not finish.
+        """
         environment = {**os.environ, "LC_ALL": "C"}
         try:
             return subprocess.run(
@@ -154,12 +158,12 @@ class Compiler:
 
 @functools.cache
 def find() -> Compiler:
-    """Return the compiler that kernels are compiled with: g++, clang++, or that of the package `ziglang`.
+    """Return the compiler for kernels: g++, clang++, or the one in the package `ziglang`.
 
     Raises
     ------
     CompileError
-        If there is none, or if this system cannot run kernels.
+        If this machine has none of them, or cannot run kernels.
     """
     if os.name != "posix" or sys.platform == "emscripten":
         raise CompileError("CUDA C++ kernels run on Linux and macOS only; array code works here, too")
@@ -172,9 +176,6 @@ def find() -> Compiler:
     raise CompileError(
         "CUDA C++ kernels need a C++ compiler: install g++ or clang++, or `pip install ziglang`"
     )
-
-
-# ---------------------------------------------------------------- the folder of what has been compiled
 
 
 _caches: dict[Path, Cache] = {}
@@ -193,7 +194,7 @@ def cache() -> Cache:
 
 @functools.cache
 def _own_sources() -> str:
-    """Return what compiled code depends on beside the source: a digest of the headers and of the options."""
+    """Return a digest of what compiled code depends on besides the source: the headers and the options."""
     digest = hashlib.sha256(repr((COMMON, GCC, CLANG, RUNTIME, CHECKED, SEEDED, TOLD_ALL)).encode())
     for path in (*sorted(INCLUDE.iterdir()), *sorted(RUN_TIME.iterdir())):
         digest.update(path.name.encode() + path.read_bytes())
@@ -201,18 +202,18 @@ def _own_sources() -> str:
 
 
 def key_of(*parts: object) -> str:
-    """Return what a compiled file is known by: a hash of all that it depends on."""
+    """Return the key of a compiled file: a hash of everything that it depends on."""
     text = json.dumps([_own_sources(), find().identity, sys.platform, os.uname().machine, *parts])
     return hashlib.sha256(text.encode()).hexdigest()[:40]
 
 
 def translate(options: Iterable[str]) -> list[str]:
-    """Return NVRTC's options as the C++ compiler has them.
+    """Translate NVRTC's options for the C++ compiler.
 
     Raises
     ------
     CompileError
-        For an option that NVRTC does not have.
+        If NVRTC has no such option, or an option lacks its value.
     """
     options, result, standard, i = [str(option) for option in options], [], "17", 0
     while i < len(options):
@@ -242,7 +243,7 @@ def translate(options: Iterable[str]) -> list[str]:
 
 
 def expand(source: str, options: Iterable[str]) -> str | None:
-    """Return the source as the preprocessor leaves it, with CUDA's words in place, or None where it fails."""
+    """Return the preprocessed source, in which CUDA's keywords still stand; None where the preprocessor fails."""
     arguments = [*options, "-E", "-P", "-nostdinc", "-nostdinc++", f"-I{INCLUDE}", "-D__CUDACC__=1"]
     arguments += ["-D__CUDA_ARCH__=750", "-D__CUDACC_RTC__=1", "-DH2D_EXPAND", "-x", "c++", "-"]
     done = find().run(arguments, source)
@@ -250,7 +251,7 @@ def expand(source: str, options: Iterable[str]) -> str | None:
 
 
 def runtime() -> Path:
-    """Return the compiled runtime, the part that is the same for all kernels."""
+    """Return the compiled runtime, which is the same for all kernels."""
     key = key_of("runtime")
     found = cache().get(key)
     if found:
@@ -271,8 +272,10 @@ def build(text: str, options: list[str], target: Path, seeded: bool = False) -> 
 
     Raises
     ------
+    SourceError
+        If the source has errors. The message is the first of them in one line, `log` has all of them.
     CompileError
-        If the source has errors: in one line the first of them, in `log` all.
+        If the compiler does not start or does not finish.
     """
     compiler = find()
     sanitizer = [SEEDED] if seeded else [CHECKED]
@@ -281,7 +284,7 @@ def build(text: str, options: list[str], target: Path, seeded: bool = False) -> 
     arguments = [*COMMON, *(CLANG if compiler.is_clang else GCC), *sanitizer, *options]
     arguments += ["-nostdinc", "-nostdinc++", f"-I{INCLUDE}", "-include", "h2d_cuda.h", "-x", "c++", "-"]
     linking = ["-shared", *([] if compiler.name == "ziglang" else ["-nodefaultlibs", "-lm", "-lc"])]
-    if seeded and compiler.is_clang:  # in one step it would link a sanitizer's library, too
+    if seeded and compiler.is_clang:  # in one step clang would link a sanitizer's library as well
         with tempfile.TemporaryDirectory(prefix="host-to-device-") as folder:
             part = str(Path(folder, "kernel.o"))
             _check(compiler.run([*arguments, "-c", "-o", part], text), text)
@@ -294,7 +297,7 @@ def build(text: str, options: list[str], target: Path, seeded: bool = False) -> 
 def _check(done: subprocess.CompletedProcess, text: str) -> None:
     if done.returncode:
         _full_disk(done.stderr)
-        raise CompileError(*explain(done.stderr, text))
+        raise SourceError(*explain(done.stderr, text))
 
 
 def _full_disk(log: str) -> None:
@@ -303,7 +306,7 @@ def _full_disk(log: str) -> None:
 
 
 def explain(log: str, text: str) -> tuple[str, str]:
-    """Return the first error in one line, and the log without the lines that say nothing about the source."""
+    """Return the first error in one line, and the log without lines that do not concern the source."""
     log = "\n".join(
         line for line in log.splitlines() if not line.startswith(("cc1plus:", "compilation terminated"))
     )

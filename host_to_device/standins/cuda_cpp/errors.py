@@ -1,15 +1,15 @@
-"""What can go wrong with a kernel in CUDA C++: each says it in one line."""
+"""Errors of kernels in CUDA C++; each message is one line."""
 
 from __future__ import annotations
 
 
 class CompileError(Exception):
-    """The source does not compile, or there is nothing to compile it with.
+    """The source does not compile, or there is no compiler.
 
     Attributes
     ----------
     log
-        All that the compiler said, with the line numbers of the source.
+        The compiler's whole output, with the line numbers of the source.
     """
 
     def __init__(self, message: str, log: str = "") -> None:
@@ -17,27 +17,31 @@ class CompileError(Exception):
         self.log = log or message
 
 
+class SourceError(CompileError):
+    """The compiler refuses the source."""
+
+
 class LaunchError(ValueError):
-    """The launch asks for more than a device has: threads, blocks or shared memory."""
+    """The launch exceeds a limit of the device: threads, blocks or shared memory."""
 
 
 class ArgumentError(TypeError):
-    """The arguments are not those that the kernel takes."""
+    """The arguments do not fit the kernel's parameters."""
 
 
 class KernelFault(RuntimeError):
-    """A kernel did what it must not do.
+    """A kernel broke a rule, such as an access out of bounds.
 
     Attributes
     ----------
     kind
         Such as `"out of bounds"` or `"barrier divergence"`.
     line
-        Where, as a line of the source, counted from 1; 0 where it is not known.
+        The line of the source, counted from 1; 0 where it is not known.
     block, thread
-        Who: an index in the grid, and in the block.
+        Index of the block in the grid, and of the thread in the block.
     watched
-        What a watched launch had seen before (`races.Watched`), else None.
+        The findings of a watched launch before the fault (`races.Watched`), else None.
     """
 
     def __init__(
@@ -54,4 +58,4 @@ class KernelFault(RuntimeError):
 
 
 class KernelStopped(KernelFault):
-    """A kernel ran for longer than it was allowed to."""
+    """A kernel ran for longer than its time limit."""

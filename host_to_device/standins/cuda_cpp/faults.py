@@ -1,15 +1,13 @@
-"""What went wrong in a launch: from what the process for kernels says to one line with the kernel's own names."""
+"""Turn what the process for kernels reports about a failed launch into one line with the source's names."""
 
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from host_to_device.standins.cuda_cpp import lines, sources
 from host_to_device.standins.cuda_cpp.errors import KernelFault, KernelStopped
-
-if TYPE_CHECKING:
-    from host_to_device.standins.cuda_cpp.modules import Function
+from host_to_device.standins.cuda_cpp.parameters import Passed
 
 FAULT = struct.Struct("<6Q3Q3Q160s")
 KINDS = {
@@ -24,19 +22,28 @@ KINDS = {
 }
 
 
-def read(data: bytes, function: Function, path: str, arrays: list, seconds: float) -> KernelFault:
+NULL_PAGES = 65536  # an address below this comes from a null pointer and an index
+# An access this close to an array, in bytes, is taken for an access of that array: the threads of one block too many,
+# four bytes each. Farther away the address may have come from any pointer.
+NEAR = 4096
+FARTHEST = 1 << 30  # beyond this distance, in bytes, not even the nearest array is worth mentioning
+
+
+def read(data: bytes, kernel: str, path: str, arrays: Sequence[Passed], seconds: float) -> KernelFault:
     """Return the error of a launch that failed.
 
     Parameters
     ----------
     data
-        What the process for kernels says.
-    function, path
-        The kernel, and the file that ran.
+        The report of the process for kernels.
+    kernel
+        The kernel's name.
+    path
+        The file that ran.
     arrays
-        The array of each parameter that has one, with the parameter's number.
+        The arrays of the launch.
     seconds
-        The launch's limit.
+        The launch's time limit.
     """
     kind, line, pc, address, size, write, *rest, text = FAULT.unpack(data[: FAULT.size])
     block, thread, text = (
@@ -47,7 +54,7 @@ def read(data: bytes, function: Function, path: str, arrays: list, seconds: floa
     line = line or (lines.line_of(path, pc, sources.FILE) if pc else 0)
     name, words = KINDS[kind], text
     if name == "out of bounds":
-        words = _bounds(address, size, bool(write), text, function, arrays)
+        words = _bounds(address, size, bool(write), text, arrays)
     elif name == "stopped":
         words = f"stopped after {seconds:g} s: a loop that never ends, or too little time"
     elif name == "barrier divergence":
@@ -64,30 +71,39 @@ def read(data: bytes, function: Function, path: str, arrays: list, seconds: floa
         name, _, rest_of_text = text.partition("\t")
         words = f"{name}: {rest_of_text}" if rest_of_text else name
     where = f", line {line}" if line else ""
-    message = f"{function.name}{where}: {words}; block {block}, thread {thread}"
+    message = f"{kernel}{where}: {words}; block {block}, thread {thread}"
     kind_of_error = KernelStopped if kind == 2 else KernelFault
     return kind_of_error(message, name, line, block, thread)
 
 
-def _bounds(address: int, size: int, write: bool, text: str, function: Function, arrays: list) -> str:
-    """Say what was read or written, as an element of an array or a variable where it is near one."""
+def _bounds(address: int, size: int, write: bool, text: str, arrays: Sequence[Passed]) -> str:
+    """Describe an access out of bounds.
+
+    The access is an element of an array only where its address is `NEAR` that array. Farther away the address is
+    given, and the nearest array of the launch as what it is: the nearest.
+    """
     does = "write" if write else "read"
     if text:
         name, space, nbytes, offset = text.split("\t")
         what = {"0": f"variable {name}", "1": f"shared array {name}", "2": "dynamic shared memory"}[space]
         return f"out of bounds: {does} of {size} bytes at byte {offset} of {what}, which has {nbytes} bytes"
-    if address < 65536:
+    if address < NULL_PAGES:
         return f"out of bounds: {does} through a null pointer"
-    near = []
-    for number, array in arrays:
-        start = array.__array_interface__["data"][0]
-        end = start + array.nbytes
-        near.append((start - address if address < start else max(0, address - end + 1), number, start, array))
-    near.sort(key=lambda each: each[:2])
-    if near and near[0][0] < 1 << 30:
-        _, number, start, array = near[0]
-        each = array.itemsize if array.itemsize > 1 else size
-        name = function.parameter_names[number] or f"argument {number + 1}"
-        index = (address - start) // each
-        return f"out of bounds: {does} of {name}[{index}], which has {array.nbytes // each} elements"
-    return f"out of bounds: {does} of {size} bytes at {address:#x}, which is in no array on the device"
+    nearest = min(arrays, key=lambda each: _distance(each, address), default=None)
+    far = nearest is None or _distance(nearest, address) > FARTHEST
+    where = f"{size} bytes at {address:#x}, which is in no array on the device"
+    if far:
+        return f"out of bounds: {does} of {where}"
+    element = f"{nearest.name}[{nearest.index(address, size)}]"
+    elements = nearest.array.nbytes // nearest.item_size(size)
+    if _distance(nearest, address) <= NEAR:
+        return f"out of bounds: {does} of {element}, which has {elements} elements"
+    return (
+        f"out of bounds: {does} of {where}; the nearest array of this launch is {nearest.name}, which has {elements} "
+        f"elements, and there it would be {element}"
+    )
+
+
+def _distance(passed: Passed, address: int) -> int:
+    """Return how many bytes an address lies before or behind an array."""
+    return passed.start - address if address < passed.start else max(0, address - passed.end + 1)

@@ -1,4 +1,4 @@
-"""Modules of compiled kernels: what they hold, and how a kernel is launched."""
+"""Compiled modules and their kernels: compile a source, look up a kernel or a variable, launch the kernel."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import math
 import re
 import struct
 import sys
-import threading
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from host_to_device.hardware.launch_limits import MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS
-from host_to_device.standins.cuda_cpp import arena, compiler, faults, lines, races, sources, worker
+from host_to_device.standins.cuda_cpp import arena, building, compiler, faults, lines, races, sources, worker
+from host_to_device.standins.cuda_cpp.building import Source
 from host_to_device.standins.cuda_cpp.errors import (
     ArgumentError,
     CompileError,
@@ -22,19 +22,18 @@ from host_to_device.standins.cuda_cpp.errors import (
     KernelStopped,
     LaunchError,
 )
+from host_to_device.standins.cuda_cpp.parameters import Parameter, Passed
 
 WARP_SIZES = (32, 64)
 
 REQUEST = struct.Struct("<4Q8Q3Q3Qd")
-NONSENSE = 0xFF  # the bytes of shared memory at first: something that no sum or maximum survives
-
-
-class Parameter(NamedTuple):
-    """A parameter of a kernel: its C++ type, whether it is a pointer, and its bytes."""
-
-    type: str
-    pointer: bool
-    size: int
+NONSENSE = (
+    0xFF  # every byte of shared memory at first: as floats these are NaN, which no sum or maximum hides
+)
+DEFAULT_DEVICE = (
+    "-default-device",
+    "--device-as-default-execution-space",
+)  # NVRTC's option, and its other name
 
 
 class Function:
@@ -43,13 +42,13 @@ class Function:
     Attributes
     ----------
     name
-        What it was asked for by.
+        The kernel's name, or the name expression that asked for it.
     c_linkage
         Whether it is declared `extern "C"`: only then does CUDA know it by its plain name.
     parameters
         Its parameters, in order.
     parameter_names
-        What the source calls them; empty where that is not known.
+        Their names in the source; empty where they are not known.
     shared_size_bytes
         Static shared memory that one block takes, in bytes.
     """
@@ -82,20 +81,20 @@ class Function:
         seed: int | None = None,
         seconds: float = 60.0,
     ) -> None:
-        """Run the kernel, and come back when it has ended.
+        """Run the kernel and return when it has ended.
 
         Parameters
         ----------
         grid, block
             Blocks in the grid and threads in a block along x, y and z.
         args
-            One for each parameter: NumPy arrays in memory from `arena.allocate`, of which the kernel gets the
-            address of the first element, and NumPy scalars (`numpy.void` for a struct), of which it gets the bytes.
+            One argument for each parameter. For a NumPy array, in memory from `arena.allocate`, the kernel gets the
+            address of the first element; for a NumPy scalar (`numpy.void` for a struct) it gets the bytes.
         shared_mem
             Dynamic shared memory, in bytes.
         seed
-            Runs blocks and threads in an order that it decides, and lets threads take turns at random accesses to
-            memory; None for the order of their numbers.
+            Seed of a random order of blocks and threads, in which threads also take turns at random accesses to
+            memory. None runs them in the order of their numbers.
         seconds
             Time limit.
 
@@ -104,11 +103,11 @@ class Function:
         LaunchError
             If grid, block or shared memory exceed a device's limits.
         ArgumentError
-            If there are too many or too few arguments, or one has not the size or kind of its parameter.
+            If the number of arguments is wrong, or the size or kind of an argument is not that of its parameter.
         KernelFault
-            If the kernel does what it must not do.
+            If the kernel breaks a rule, such as an access out of bounds.
         KernelStopped
-            If it has not ended in time.
+            If the kernel has not ended within `seconds`.
         """
         self._run(grid, block, args, shared_mem, seed, seconds)
 
@@ -124,18 +123,28 @@ class Function:
         fill: int = NONSENSE,
         outputs: Iterable[np.ndarray] = (),
     ) -> races.Watched:
-        """Run the kernel in the order of a seed, and look at every access to global and shared memory.
+        """Run the kernel in the random order of a seed and watch every access to global and shared memory.
 
-        The parameters are those of a launch; `fill` says what shared memory holds at first (`checking.memory.FILLS`),
-        and `outputs` are those arrays among the arguments of which it is to tell whether every element is written.
-        What is raised is that of a launch, too: a fault has what was seen before it in `watched`.
+        Parameters
+        ----------
+        grid, block, args, shared_mem, seed, seconds
+            As for a launch.
+        fill
+            The byte that fills shared memory at first (`checking.memory.FILLS`).
+        outputs
+            Those arrays among the arguments whose unwritten elements are counted.
+
+        Raises
+        ------
+        LaunchError, ArgumentError, KernelFault, KernelStopped
+            As for a launch. The `watched` of a fault holds what was seen before it.
         """
-        asked = tuple(
+        requested = tuple(
             (array.__array_interface__["data"][0], array.nbytes, array.itemsize)
             for array in outputs
             if array.size
         )
-        return self._run(grid, block, args, shared_mem, seed, seconds, fill, watch=True, outputs=asked)
+        return self._run(grid, block, args, shared_mem, seed, seconds, fill, watch=True, outputs=requested)
 
     def _run(
         self,
@@ -207,21 +216,22 @@ class Function:
                 sys.stdout.write(output.decode("utf-8", "replace"))
             if status and failed is None:
                 failed = fault
-        watched = races.read(seen, self, str(path), arrays, grid, block) if watch else None
+        watched = races.read(seen, str(path), arrays, grid, block) if watch else None
         if failed is not None:
-            fault = faults.read(failed, self, str(path), arrays, seconds)
+            fault = faults.read(failed, self.name, str(path), arrays, seconds)
             fault.watched = watched
             raise fault
         return watched
 
-    def _pack(self, args: Iterable[Any]) -> tuple[bytes, tuple[int, ...], list]:
-        """Return the arguments' bytes, where each starts, and the arrays among them by parameter."""
+    def _pack(self, args: Iterable[Any]) -> tuple[bytes, tuple[int, ...], list[Passed]]:
+        """Return the arguments' bytes, the offset of each, and the arrays among them."""
         args = tuple(args)
         if len(args) != len(self.parameters):
             raise ArgumentError(
                 f"{self.name} takes {len(self.parameters)} arguments ({self._signature()}), and {len(args)} were given"
             )
-        data, offsets, arrays = bytearray(), [], []
+        data, offsets = bytearray(), []
+        arrays: list[Passed] = []
         for number, (value, parameter) in enumerate(zip(args, self.parameters, strict=True)):
             if isinstance(value, np.ndarray):
                 if not parameter.pointer:
@@ -230,7 +240,7 @@ class Function:
                     raise ArgumentError(
                         f"{self._which(number)} takes device memory, and a host array was given"
                     )
-                arrays.append((number, value))
+                arrays.append(Passed(self.parameter_names[number] or f"argument {number + 1}", value))
                 bits = struct.pack("<Q", value.__array_interface__["data"][0] if value.size else 0)
             else:
                 bits = value.tobytes() if isinstance(value, np.generic) else bytes(value)
@@ -277,19 +287,19 @@ def _size(name: str, given: tuple[int, int, int], most: tuple[int, int, int]) ->
 
 
 class Module:
-    """What one source was compiled to.
+    """One compiled source: its kernels and variables.
 
     Attributes
     ----------
     names
-        The names of its kernels: those that are no templates, and the name expressions that were asked for.
+        The names of its kernels: every kernel that is not a template, and the requested name expressions.
     warp_size
         Threads in a warp.
     """
 
     def __init__(self, given: Source) -> None:
         self.given, self.warp_size = given, given.warp_size
-        path, about, declared = _load(given, seeded=False)
+        path, about, declared = building.load(given, seeded=False)
         self._files: dict[bool, Path | None] = {False: path, True: None}
         self.control = arena.allocate(16).view(np.uint64)
         self._shared = about["shared"]
@@ -314,20 +324,20 @@ class Module:
             self.variables += ((number, memory.ctypes.data, nbytes, constant),)
 
     def file(self, seeded: bool) -> Path:
-        """Return the compiled file: one for seeded runs, made when the first of them asks for it, one for all others.
+        """Return the compiled file: one for seeded runs, made for the first of them, and one for all other runs.
 
-        Where it has been deleted it is made again.
+        A file that has been deleted is made again.
         """
         if self._files[seeded] is None or not self._files[seeded].exists():
-            self._files[seeded] = _load(self.given, seeded)[0]
+            self._files[seeded] = building.load(self.given, seeded)[0]
         return self._files[seeded]
 
     @property
     def places(self) -> tuple[tuple[int, int, str], ...]:
-        """Where shared variables lie in the file for seeded runs, their bytes and names.
+        """Offset, bytes and name of each shared variable in the file for seeded runs.
 
-        The compiler tells of them in the other file, which has the same symbols; where symbols cannot be read there
-        are none.
+        Only the other file describes its shared variables; both files have the same symbols. Where symbols cannot be
+        read, this is empty.
         """
         if self._places is None:
             here = {
@@ -353,12 +363,12 @@ class Module:
         return f"<module of the stand-in: {', '.join(self.names)}>"
 
     def function(self, name: str) -> Function:
-        """Return a kernel by its name, or by the name expression that was asked for.
+        """Return a kernel by its name or by the requested name expression.
 
         Raises
         ------
         LookupError
-            If there is none.
+            If the module has no such kernel.
         """
         if name in self.functions:
             return self.functions[name]
@@ -377,7 +387,7 @@ class Module:
         Raises
         ------
         LookupError
-            If there is none of this name.
+            If the module has no such variable.
         """
         name = name.strip().removeprefix("&").strip()
         if name in self._globals:
@@ -388,83 +398,6 @@ class Module:
         )
 
 
-def _describe(path: Path) -> dict:
-    """Ask a compiled module what it holds."""
-    question = [("describe", str(path))]
-    try:
-        try:
-            ((ok, text, *_),) = worker.ask(question, 30)
-        except worker.Died:
-            # Of something that ran in it before, perhaps. Asking changes nothing: ask a new process.
-            ((ok, text, *_),) = worker.ask(question, 30)
-    except worker.Died as died:
-        how = "did not answer" if died.late else f"ended with code {died.code}"
-        raise CompileError(f"the compiled kernel cannot be loaded: its process {how}") from None
-    if not ok:
-        raise CompileError(f"the compiled kernel cannot be loaded: {text}")
-    about: dict[str, list] = {"kernels": [], "globals": [], "shared": []}
-    starts = []
-    for line in text.decode("utf-8", "replace").splitlines():
-        kind, *rest = line.split("\t")
-        if kind == "kernel":
-            about["kernels"].append([rest[0], []])
-            starts.append(int(rest[1]))
-        elif kind == "parameter":
-            size, pointer, kind_text = rest
-            found = re.search(r"T = (.*?)[;\]]", kind_text)
-            words = re.sub(r"\s*([*&])", r" \1", found.group(1) if found else kind_text)
-            about["kernels"][-1][1].append([re.sub(r"\* (?=\*)", "*", words), pointer == "1", int(size)])
-        elif kind == "global":
-            name, nbytes, constant, initial = rest
-            about["globals"].append([name, int(nbytes), constant == "1", initial or None])
-        else:
-            name, number, nbytes, place = rest
-            about["shared"].append([name, int(number), int(nbytes), int(place)])
-    about["shared_of"] = _shared_of(path, about, starts)
-    return about
-
-
-def _shared_of(path: Path, about: dict, starts: list[int]) -> list[int]:
-    """Return the bytes of static shared memory of each kernel: of the arrays that it declares itself.
-
-    The symbol of an array that is declared in a function begins with the symbol of the function.
-    """
-    symbols = lines.symbols(str(path))
-    result = []
-    for start in starts:
-        inside = [
-            f"_ZZ{name[2:] if name.startswith('_Z') else f'{len(name)}{name}'}E"
-            for name in symbols.get(start, ())
-        ]
-        result.append(
-            sum(
-                nbytes
-                for _, _, nbytes, place in about["shared"]
-                if any(name.startswith(tuple(inside)) for name in symbols.get(place, ()))
-            )
-        )
-    return result
-
-
-class Source(NamedTuple):
-    """All that a compiled module depends on."""
-
-    text: str
-    wanted: tuple[str, ...]
-    options: tuple[str, ...]
-    warp_size: int
-    default_device: bool  # functions that say nothing are for the device
-
-    @property
-    def includes_files(self) -> bool:
-        """Whether files of the learner's belong to it, which may change while the text stays the same."""
-        return any(option.startswith(("-I", "-include")) for option in self.options)
-
-
-_made: dict[str, tuple[Path, dict, sources.Declared]] = {}
-_making = threading.Lock()
-
-
 def compile(
     source: str,
     *,
@@ -472,23 +405,25 @@ def compile(
     options: Iterable[str] = (),
     warp_size: int = 32,
 ) -> Module:
-    """Compile CUDA C++, or take what an earlier call has compiled.
+    """Compile CUDA C++, or return what an earlier call has compiled.
 
     Parameters
     ----------
     source
         The source, as NVRTC gets it.
     name_expressions
-        Kernels of templates that are wanted, such as `"add<float>"`.
+        Instances of kernel templates, such as `"add<float>"`.
     options
-        NVRTC's options. Those that name a GPU or tune for one change nothing.
+        NVRTC's options. Options that name a GPU or tune for one change nothing.
     warp_size
         Threads in a warp: 32 as on NVIDIA's GPUs, or 64 as on some of AMD's.
 
     Raises
     ------
+    SourceError
+        If the source has errors: in NVRTC's words where NVRTC is installed, else in those of the C++ compiler.
     CompileError
-        If the source has errors, an option is unknown, or there is no compiler.
+        If an option is unknown, or there is no compiler.
     """
     if warp_size not in WARP_SIZES:
         raise CompileError(f"a warp has 32 or 64 threads, not {warp_size}")
@@ -496,65 +431,3 @@ def compile(
     options = tuple(str(option) for option in options)
     default_device = any(option in DEFAULT_DEVICE for option in options)
     return Module(Source(source, wanted, tuple(compiler.translate(options)), warp_size, default_device))
-
-
-def _load(given: Source, seeded: bool) -> tuple[Path, dict, sources.Declared]:
-    key = compiler.key_of("seeded" if seeded else "module", *given)
-    with _making:
-        if given.includes_files or key not in _made or not _made[key][0].exists():
-            _made[key] = _make(key, given, seeded)
-        return _made[key]
-
-
-DEFAULT_DEVICE = ("-default-device", "--device-as-default-execution-space")
-
-
-def refuse(given: Source, declared: sources.Declared, shared: list[sources.Shared]) -> None:
-    """Refuse what the C++ compiler would take and NVRTC does not."""
-    initial = next((each for each in shared if each.initial), None)
-    line, words = declared.refused or (0, "")
-    if given.default_device:
-        line = 0
-    if initial is not None and (not line or initial.first < line):
-        line, words = initial.first, f"__shared__ variable {initial.names[0]} cannot have an initial value"
-    if line:
-        raise CompileError(f"line {line}: {words}", f"{sources.FILE}:{line}: error: {words}")
-
-
-def _make(key: str, given: Source, seeded: bool) -> tuple[Path, dict, sources.Declared]:
-    masked, declared = sources.mask(given.text), sources.declarations(given.text)
-    found = None if given.includes_files else compiler.cache().get(key)
-    if found is None:
-
-        def make(path: Path) -> dict:
-            seen = declared
-            if sources.needs_expansion(masked):
-                expanded = compiler.expand(given.text, given.options)
-                seen = declared if expanded is None else sources.declarations(expanded)
-            shared = sources.shared_arrays(masked)
-            refuse(given, seen, shared)
-            plain = [kernel.name for kernel in seen.kernels if not kernel.template]
-            asked = [each for each in given.wanted if each.removeprefix("&") not in seen.variables]
-            names = tuple(dict.fromkeys((*plain, *asked)))
-            end = sources.tail(names, seen.variables, shared)
-            text = (
-                f'#line 1 "{sources.FILE}"\n{sources.as_cpp(given.text)}\n#line 1 "{sources.TAIL}"\n{end}\n'
-            )
-            compiler.build(text, [*given.options, f"-DH2D_WARP={given.warp_size}"], path, seeded)
-            about = _describe(path)
-            about["c_linkage"] = [kernel.name for kernel in seen.kernels if kernel.c_linkage]
-            about["parameters"] = {kernel.name: kernel.parameters for kernel in seen.kernels}
-            return about
-
-        found = compiler.cache().put(key, ".so", make)
-    path, about = found
-    known = {kernel.name for kernel in declared.kernels}
-    for name, parameters in about["parameters"].items():
-        if name not in known:
-            declared.kernels.append(
-                sources.Kernel(name, name in about["c_linkage"], False, tuple(parameters))
-            )
-    for name, _, nbytes, _ in about["shared"]:
-        if nbytes > MAX_SHARED:
-            raise CompileError(f"shared array {name} has {nbytes} bytes: a block gets {MAX_SHARED} at most")
-    return path, about, declared

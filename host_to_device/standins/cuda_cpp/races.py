@@ -1,21 +1,18 @@
-"""What a watched launch has seen: accesses that nothing orders, and reads of shared memory that nobody has written.
+"""The findings of a watched launch: races, and reads of shared memory that no thread has written.
 
-`include/races.h` finds them while the kernel runs; here they get names, elements and lines.
+`runtime/races.h` finds them while the kernel runs. This module adds the arrays' names, the elements and the lines.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from host_to_device.standins.cuda_cpp import lines, sources
-
-if TYPE_CHECKING:
-    from host_to_device.standins.cuda_cpp.modules import Function
+from host_to_device.standins.cuda_cpp.parameters import Passed
 
 KINDS = ("read", "write", "atomic")
-IN_CODE = 1 << 31
+IN_CODE = 1 << 31  # from here on, a site is an address in the code; below, it is a line
 
 
 class Touch(NamedTuple):
@@ -28,11 +25,22 @@ class Touch(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """Two accesses of one element that nothing orders; or, where `before` is None, a read of what nobody has written.
+    """Two accesses of one element that nothing orders, or a read of shared memory that no thread has written.
 
-    `array` is what the source calls it and `index` counts elements of the array, of shared memory elements as large
-    as the access; `space` is "global" or "shared"; `count` says how often the two lines met, and `beyond_warp`
-    whether ever in different warps.
+    Attributes
+    ----------
+    array
+        The name that the source gives the array.
+    index
+        The element. Elements of shared memory are counted in the size of the access.
+    space
+        "global" or "shared".
+    access, before
+        The two accesses, the later one first; `before` is None for a read of unwritten memory.
+    count
+        How often the two lines met.
+    beyond_warp
+        Whether they ever met in different warps.
     """
 
     array: str
@@ -45,9 +53,16 @@ class Conflict(NamedTuple):
 
 
 class Watched(NamedTuple):
-    """All conflicts of a launch, one for each pair of lines and array; and whether all accesses were looked at.
+    """The findings of one watched launch.
 
-    `unwritten` says of each output that was asked for how many elements nobody has written, and the first of them.
+    Attributes
+    ----------
+    conflicts
+        All conflicts, one for each pair of lines and array.
+    whole
+        Whether every access was watched.
+    unwritten
+        For each requested output the number of elements that no thread has written, and the first of them.
     """
 
     conflicts: tuple[Conflict, ...]
@@ -57,22 +72,21 @@ class Watched(NamedTuple):
 
 def read(
     seen: tuple[bytes, tuple],
-    function: Function,
     path: str,
-    arrays: list[tuple[int, np.ndarray]],
+    arrays: Sequence[Passed],
     grid: tuple[int, int, int],
     block: tuple[int, int, int],
 ) -> Watched:
-    """Return what the process for kernels says of a watched launch.
+    """Return the findings of a watched launch.
 
     Parameters
     ----------
     seen
-        Its words, and what it says of outputs.
-    function, path
-        The kernel, and the file that ran.
+        The report of the process for kernels: its text, and what it found about the outputs.
+    path
+        The file that ran.
     arrays
-        The array of each parameter that has one, with the parameter's number.
+        The arrays of the launch.
     grid, block
         The launch.
     """
@@ -91,7 +105,7 @@ def read(
         if dynamic:
             name = "dynamic shared memory"
         elif not name:
-            name, index = _element(function, arrays, offset, size)
+            name, index = _element(arrays, offset, size)
         before = None if uninitialised else both[1]
         found.append(
             Conflict(name, index, "shared" if space else "global", both[0], before, count, bool(beyond))
@@ -100,14 +114,13 @@ def read(
 
 
 def _place(number: int, sizes: tuple[int, int, int]) -> tuple[int, int, int]:
+    """Return the index along x, y and z of a block or thread that is known by its number."""
     return number % sizes[0], number // sizes[0] % sizes[1], number // (sizes[0] * sizes[1])
 
 
-def _element(function: Function, arrays: list, address: int, size: int) -> tuple[str, int]:
-    """Return the array of an address, by its parameter, and the number of the element."""
-    for number, array in arrays:
-        start = array.__array_interface__["data"][0]
-        if start <= address < start + array.nbytes:
-            name = function.parameter_names[number] or f"argument {number + 1}"
-            return name, (address - start) // (array.itemsize if array.itemsize > 1 else size)
+def _element(arrays: Sequence[Passed], address: int, size: int) -> tuple[str, int]:
+    """Return the name of the array that an address lies in, and the element."""
+    for passed in arrays:
+        if passed.start <= address < passed.end:
+            return passed.name, passed.index(address, size)
     return "memory that another array points to", 0

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from host_to_device.standins import cuda_cpp
-from host_to_device.standins.cuda_cpp import CompileError, compiler, modules, nvrtc
+from host_to_device.standins.cuda_cpp import CompileError, building, compiler, nvrtc
 from host_to_device.support import caching
 
 ADD = """extern "C" __global__ void add(int* x) {
@@ -28,7 +28,7 @@ def body(text, before="", **more):
 def empty_cache(tmp_path, monkeypatch):
     """An empty folder, and nothing remembered."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(modules, "_made", {})
+    monkeypatch.setattr(building, "_made", {})
     monkeypatch.setattr(compiler, "_caches", {})
     return tmp_path / "host-to-device" / "cuda"
 
@@ -47,6 +47,16 @@ def count(monkeypatch):
 
 
 # ---------------------------------------------------------------- messages
+
+
+@pytest.fixture
+def without_nvrtc(monkeypatch):
+    """NVRTC is not installed: errors are told in the words of this machine's compiler."""
+
+    def missing():
+        raise nvrtc.NotInstalled("NVRTC is not installed")
+
+    monkeypatch.setattr(nvrtc, "_library", missing)
 
 
 @pytest.mark.parametrize(
@@ -81,14 +91,20 @@ def count(monkeypatch):
         ("__global__ void f() { std::min(1, 2); }", "line 1: .*std"),
         ("__global__ void f(float* a) { a[0] = sqrt(2); }", "line 1: .*ambiguous"),
         ("__global__ void f() { try {} catch (...) {} }", "line 1: "),
+        (
+            "__device__ int g();\n__global__ void f(int* a) { a[0] = g(); }",
+            "^undefined symbol _Z1gv: it is declared and used, but not defined$",
+        ),
     ],
 )
+@pytest.mark.usefixtures("without_nvrtc")
 def test_errors_are_one_line_with_the_line_of_the_source(source, words):
     with pytest.raises(CompileError, match=words) as caught:
         cuda_cpp.compile(source)
     assert "\n" not in str(caught.value) and caught.value.log
 
 
+@pytest.mark.usefixtures("without_nvrtc")
 def test_the_log_holds_every_error_and_nothing_of_the_stand_in():
     with pytest.raises(CompileError) as caught:
         cuda_cpp.compile("__global__ void f() {\n  x = 1;\n  y = 2;\n}")
@@ -113,6 +129,86 @@ def test_unknown_names():
         body("a[0] = n;", name_expressions=["absent<int>"])
     with pytest.raises(CompileError, match="a warp has 32 or 64 threads, not 16"):
         body("a[0] = n;", warp_size=16)
+
+
+needs_nvrtc = pytest.mark.skipif(not nvrtc.is_installed(), reason="NVRTC is not installed")
+
+
+@needs_nvrtc
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("\n\n__global__ void f(int* a) {\n  a[0] = x;\n}", 'line 4: identifier "x" is undefined'),
+        ("__global__ void f(int* a) { a[0] = 1 }", 'line 1: expected a ";"'),
+        ("\n#include <iostream>\n", 'line 2: cannot open source file "iostream"'),
+        ("int g() { return 1; }", "line 1: A function without execution space annotations"),
+        (
+            "__global__ void f() { __shared__ int x = 1; }",
+            "line 1: initializer not allowed for __shared__ variable",
+        ),
+        ("__global__ void f() { threadIdx.x = 1; }", "line 1: expression must be a modifiable lvalue"),
+        (
+            "__global__ void f() { __shared__ int x[warpSize]; }",
+            "line 1: expression must have a constant value",
+        ),
+        (
+            "__global__ void g() {}\n__global__ void f() {\ng<<<1, 1>>>(); }",
+            "line 3: device-side kernel launch could not be processed",
+        ),
+        (
+            "__global__ void f(float* a) { a[0] = sqrt(2); }",
+            'line 1: more than one instance of overloaded function "sqrt" matches the argument list',
+        ),
+        (
+            "__device__ int g();\n__global__ void f(int* a) { a[0] = g(); }",
+            "Unresolved extern function '_Z1gv'",
+        ),
+    ],
+)
+def test_errors_are_those_of_nvrtc_where_it_is_installed(source, words):
+    with pytest.raises(CompileError) as caught:
+        cuda_cpp.compile(source)
+    assert str(caught.value).startswith(words) and "\n" not in str(caught.value)
+    assert (
+        words.partition(": ")[2] in caught.value.log and "not declared in this scope" not in caught.value.log
+    )
+
+
+@needs_nvrtc
+def test_nvrtc_gets_the_options_and_the_name_expressions(tmp_path):
+    (tmp_path / "mine.h").write_text("#define RIGHT 1\nint helper() { return 1; }\n")
+    with pytest.raises(CompileError, match='line 3: identifier "wrong" is undefined'):
+        cuda_cpp.compile(
+            '#include "mine.h"\n#ifdef GIVEN\n__global__ void f(int* a) { a[0] = RIGHT + helper() + wrong; }\n#endif',
+            options=("-DGIVEN", f"-I{tmp_path}", "-default-device", "-arch=sm_80", "-std=c++11"),
+        )
+    template = "template <typename T> __global__ void f(T* a) {\n  a[0] = T::none; }"
+    with pytest.raises(CompileError, match='line 2: name followed by "::" must be a class'):
+        cuda_cpp.compile(template, name_expressions=["f<int>"])
+    with pytest.raises(CompileError, match=r'^absent<int>: identifier "absent" is undefined$'):
+        cuda_cpp.compile(template, name_expressions=["absent<int>"])
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("header", ["cuda_fp16.h", "cooperative_groups.h", "cub/cub.cuh"])
+def test_a_header_that_only_nvrtc_lacks_is_not_the_error(monkeypatch, header):
+    monkeypatch.setattr(nvrtc, "_headers", tuple)
+    with pytest.raises(CompileError, match=r"'x' was not declared|there is no header"):
+        cuda_cpp.compile(f"#include <{header}>\n__global__ void f(int* a) {{ a[0] = x; }}")
+
+
+@needs_nvrtc
+def test_what_nvrtc_accepts_and_this_machine_cannot_run_is_told_as_before():
+    with pytest.raises(CompileError, match="inline PTX cannot run here"):
+        cuda_cpp.compile('__global__ void f() { asm volatile("bar.sync 0;"); }')
+
+
+@needs_nvrtc
+def test_half_precision_is_known_to_nvrtc():
+    if not nvrtc._headers():
+        pytest.skip("CUDA's headers are not installed")
+    with pytest.raises(CompileError, match='line 2: identifier "x" is undefined'):
+        cuda_cpp.compile("#include <cuda_fp16.h>\n__global__ void f(half* a) { a[0] = x; }")
 
 
 # ---------------------------------------------------------------- options
@@ -200,7 +296,7 @@ def test_a_learner_may_add_overloads_of_atomics(device):
 def test_what_was_compiled_is_compiled_once(empty_cache, device, monkeypatch):
     builds = count(monkeypatch)
     assert runs(device) and runs(device)
-    modules._made.clear()
+    building._made.clear()
     assert runs(device)
     assert len(builds) == 1
     assert runs(device, ADD + "// changed\n")
@@ -214,7 +310,7 @@ def test_what_was_compiled_is_compiled_once(empty_cache, device, monkeypatch):
 )
 def test_a_damaged_entry_is_made_anew(empty_cache, device, monkeypatch, damage):
     runs(device)
-    modules._made.clear()
+    building._made.clear()
     builds = count(monkeypatch)
     (library,) = empty_cache.glob("*.so")
     note = next(path for path in empty_cache.glob("*.json") if library.name in path.read_text())
@@ -265,7 +361,7 @@ def test_two_processes_at_once(empty_cache):
 def test_a_home_that_cannot_be_written_is_done_without(tmp_path, device, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))  # a folder cannot be made in a file
-    monkeypatch.setattr(modules, "_made", {})
+    monkeypatch.setattr(building, "_made", {})
     monkeypatch.setattr(compiler, "_caches", {})
     assert runs(device)
 

@@ -107,6 +107,9 @@ extern "C" __global__ void trap(int* p) { printf("before\n");
 extern "C" __global__ void illegal(int* p) {
     __builtin_trap();
 }
+extern "C" __global__ void at(float* x, float* y, long long i) {
+    x[i] = 1;
+}
 extern "C" __global__ void good(int* p) { p[threadIdx.x] = threadIdx.x + 1; }
 """
 
@@ -170,6 +173,36 @@ def test_writing_before_an_array(module, device):
     assert error.line == line_of("y[(int)threadIdx.x - 1]") and "write of y[-1], which has 9 elements" in str(
         error
     )
+
+
+@pytest.mark.parametrize("beyond", [0, 1, 1000])
+def test_an_access_near_an_array_is_named_as_its_element(module, device, beyond):
+    x = device(np.zeros(1_000_000, "f"))
+    error = fault(module, "at", ONE, ONE, (x, x, np.int64(x.size + beyond)))
+    assert f"write of x[{x.size + beyond}], which has 1000000 elements" in str(error)
+
+
+def test_an_access_far_from_every_array_is_not_said_to_be_of_the_nearest(module, device):
+    x, y = device(np.zeros(9, "f")), device(np.zeros(50_000_000, "f"))
+    end = (y.ctypes.data + y.nbytes - x.ctypes.data) // 4
+    assert end > 0
+    gone = device(np.zeros(4_000_000, "f"))  # nothing else lies where it lay
+    if gone.ctypes.data < y.ctypes.data:
+        pytest.skip("the arena had a free piece of this size")
+    del gone
+    error = fault(module, "at", ONE, ONE, (x, y, np.int64(end + 10_000)))
+    address = y.ctypes.data + y.nbytes + 40_000
+    assert error.kind == "out of bounds" and error.line == line_of("x[i] = 1")
+    assert (
+        f"write of 4 bytes at {address:#x}, which is in no array on the device; the nearest array of this launch is y, "
+        "which has 50000000 elements, and there it would be y[50010000]; block"
+    ) in str(error)
+
+
+def test_an_address_far_away_mentions_no_array(module, device):
+    x = device(np.zeros(9, "f"))
+    error = fault(module, "at", ONE, ONE, (x, x, np.int64(1 << 40)))
+    assert "which is in no array on the device; block" in str(error)
 
 
 def test_an_array_that_is_gone(module, device):
