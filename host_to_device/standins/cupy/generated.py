@@ -13,7 +13,6 @@ import numpy as np
 
 # Names of CuPy's headers (cupy/_core/include/cupy/carray.cuh): CUPY_FOR, CArray, CIndexer and their methods.
 ARRAYS = r"""
-typedef __PTRDIFF_TYPE__ ptrdiff_t;
 #define CUPY_FOR(i, n)                                                                     \
   for (ptrdiff_t i = static_cast<ptrdiff_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < (n); \
        i += static_cast<ptrdiff_t>(blockDim.x) * gridDim.x)

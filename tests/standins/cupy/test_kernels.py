@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import host_to_device.standins.cupy as cp
-from host_to_device.standins.cuda_cpp import KernelFault
+from host_to_device.standins.cuda_cpp import KernelFault, nvrtc
 from host_to_device.standins.cupy import launching
 
 X = np.arange(10, dtype=np.float32).reshape(2, 5)
@@ -252,6 +252,22 @@ def test_a_source_that_does_not_compile_says_so_with_its_line():
     assert caught.value.name == "k" and "missing_name" in caught.value.source
     line = next(at for at, text in enumerate(caught.value.source.split("\n"), 1) if "missing_name" in text)
     assert f"{line}:" in str(caught.value) or f"({line})" in str(caught.value)
+
+
+@pytest.mark.skipif(not nvrtc.is_installed(), reason="NVRTC is not installed")
+@pytest.mark.parametrize("dtype", "efdFDqB")
+def test_nvrtc_finds_the_error_in_the_operation_and_none_in_what_stands_before_it(dtype):
+    if dtype == "e" and not nvrtc._headers():
+        pytest.skip("CUDA's headers are not installed")
+    kernel = cp.ElementwiseKernel("T x, raw T r", "T y", "y = x + missing_name", "k")
+    with pytest.raises(launching.CompileException) as caught:
+        kernel(cp.ones(3, dtype), cp.ones(3, dtype))
+    first, *_, last = str(caught.value).splitlines()
+    assert first.endswith('error: identifier "missing_name" is undefined') and last.startswith("1 error")
+    kernel = cp.ReductionKernel("T x", "T y", "x * missing_name", "a + b", "y = a", "0", "r")
+    with pytest.raises(launching.CompileException, match=r"(?m)^1 error detected") as caught:
+        kernel(cp.ones(3, dtype))
+    assert 'identifier "missing_name" is undefined' in str(caught.value)
 
 
 def test_a_fault_is_told_by_the_operations_line():
