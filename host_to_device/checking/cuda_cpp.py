@@ -18,6 +18,7 @@ import numpy as np
 
 from host_to_device.checking.differences import differences
 from host_to_device.checking.memory import MIXED, NONSENSE, OTHER_NONSENSE, ZEROS
+from host_to_device.checking.options import CheckOptions
 from host_to_device.checking.racing import Party, advice_for, kind_of_race, pair_of, race_text
 from host_to_device.checking.report import Finding, Report
 from host_to_device.standins.numba_cuda.launching import dimensions
@@ -38,29 +39,22 @@ ARCHITECTURE = "sm_75"  # a T4's: the oldest that NVRTC 13 compiles for
 OTHER_FILLS = (ZEROS, OTHER_NONSENSE, MIXED)
 
 
-def is_raw(kernel: Any) -> bool:
-    """Tell whether an object is a `RawKernel`, CuPy's or the stand-in's."""
-    kind = type(kernel)
-    return kind.__name__ == "RawKernel" and kind.__module__.startswith(
-        ("cupy", "host_to_device.standins.cupy")
-    )
-
-
 class RawRun:
     """One check of one launch of a kernel in CUDA C++."""
 
-    def __init__(self, check: Any, configuration: tuple, arguments: tuple, began: float) -> None:
+    def __init__(
+        self, given: Any, options: CheckOptions, configuration: tuple, arguments: tuple, began: float
+    ) -> None:
         from host_to_device.standins import cuda_cpp
         from host_to_device.standins.cupy.raw import RawKernel
 
-        self.check, self.began, self.faults = check, began, cuda_cpp
-        given = check.kernel
+        self.options, self.began, self.faults = options, began, cuda_cpp
         self.kernel = RawKernel(given.code, given.name, tuple(given.options or ()))
         module = cuda_cpp.compile(
             given.code,
             name_expressions=getattr(given, "name_expressions", None) or (),
             options=tuple(given.options or ()),
-            warp_size=check.warp_size,
+            warp_size=options.warp_size,
         )
         self.function = module.function(given.name)
         self.variables = self.variables_of(given)
@@ -68,7 +62,7 @@ class RawRun:
         self.grid, self.block = dimensions(grid, "griddim", None), dimensions(block, "blockdim", None)
         self.shared = int(rest[1]) if len(rest) > 1 else 0
         self.arguments = arguments
-        check.check_names([self.name_of(number) for number, _ in self.arrays()])
+        options.refuse_unknown_names(given.name, [self.name_of(number) for number, _ in self.arrays()])
         self.file = f"<{given.name}.cu>"
         lines = given.code.splitlines(keepends=True)
         linecache.cache[self.file] = len(given.code), None, lines, self.file
@@ -103,10 +97,12 @@ class RawRun:
         first: dict[str, np.ndarray] = {}
         unwritten: list[Finding] = []
         done, partial = 0, []
-        for schedule in range(self.check.schedules):
+        for schedule in range(self.options.schedules):
             left = self.left()
             if left <= 0:
-                partial.append(f"{done} of {self.check.schedules} schedules within {self.check.seconds:g} s")
+                partial.append(
+                    f"{done} of {self.options.schedules} schedules within {self.options.seconds:g} s"
+                )
                 break
             try:
                 arrays, watched = self.one(schedule, left)
@@ -134,8 +130,8 @@ class RawRun:
         findings = [*map(self.of_conflict, causes), *findings, *unwritten]
         refused, remarks = self.for_a_gpu()
         findings += refused
-        remarks += [ONE_SCHEDULE] if self.check.schedules == 1 else []
-        remarks += [NO_NOTES] if self.check.notes else []
+        remarks += [ONE_SCHEDULE] if self.options.schedules == 1 else []
+        remarks += [NO_NOTES] if self.options.notes else []
         return Report(
             self.kernel.name,
             tuple(findings),
@@ -166,7 +162,7 @@ class RawRun:
         return [], [f"NVRTC compiles it for a GPU, too ({ARCHITECTURE})."]
 
     def left(self) -> float:
-        return self.check.seconds - (time.monotonic() - self.began)
+        return self.options.seconds - (time.monotonic() - self.began)
 
     def one(self, schedule: int, seconds: float, fill: int = NONSENSE) -> tuple[dict[str, np.ndarray], Any]:
         """Run the launch on copies; return the arrays as they are afterwards, by their names, and what was seen."""
@@ -179,7 +175,7 @@ class RawRun:
         for memory, initial in self.variables:
             memory[:] = initial
         launch = self.grid, self.block, passed
-        outputs = [arrays[name]._array for name in self.check.outputs]
+        outputs = [arrays[name]._array for name in self.options.outputs]
         if schedule == 0:
             watched = None
             self.function(*launch, shared_mem=self.shared, seconds=seconds)
@@ -235,7 +231,7 @@ class RawRun:
     def unwritten(self, watched: Any, arrays: dict[str, np.ndarray]) -> list[Finding]:
         """Return a finding for each output of which the launch has left elements unwritten."""
         found = []
-        whole = [name for name in self.check.outputs if arrays[name].size]
+        whole = [name for name in self.options.outputs if arrays[name].size]
         for name, (missing, first) in zip(whole, watched.unwritten, strict=True):
             size = arrays[name].size
             if missing and watched.whole:
@@ -287,9 +283,9 @@ class RawRun:
         found = []
         for name, array in arrays.items():
             one = first[name]
-            if name in self.check.not_compared:
+            if name in self.options.not_compared:
                 continue
-            if name in self.check.any_order:
+            if name in self.options.any_order:
                 one, array = np.sort(one, axis=None), np.sort(array, axis=None)
             differ, _ = differences(one, array)
             if differ.any():

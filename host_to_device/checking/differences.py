@@ -6,16 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from host_to_device.standins.orders import orders
 
-def orders(schedule: int, threads: int, blocks: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the orders of threads and of blocks: those of `stand_in(seed=schedule - 1)` from the third on."""
-    order, block_order = np.arange(threads), np.arange(blocks)
+
+def orders_of(schedule: int, threads: int, blocks: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the orders of threads and of blocks: counting up, backwards, then shuffled by seeds from 1.
+
+    `h2d.stand_in(seed=…)` launches in the shuffled orders.
+    """
     if schedule == 1:
+        order, block_order = orders(threads, blocks)
         return order[::-1], block_order[::-1]
-    if schedule > 1:
-        generator = np.random.default_rng(schedule - 1)
-        return generator.permutation(threads), generator.permutation(blocks)
-    return order, block_order
+    return orders(threads, blocks, schedule - 1 if schedule else None)
 
 
 def dependence(name: str, where: tuple[int, ...], first: Any, other: Any, schedule: int, turns: bool) -> str:

@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from host_to_device.checking.differences import dependence, differences, orders
+from host_to_device.checking.differences import dependence, differences, orders_of
 from host_to_device.checking.interpreted import BarrierFault, Watch, has_atomics
 from host_to_device.checking.memory import FILLS, NONSENSE, Fault, OutOfBudget
 from host_to_device.checking.notes import Note, Notes, line_events
+from host_to_device.checking.options import CheckOptions
 from host_to_device.checking.racing import Party, advice_for, kind_of_race, pair_of, race_text
 from host_to_device.checking.report import Finding, Report
 from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStopped
 from host_to_device.standins.numba_cuda.interpreting import as_seen, shared_arrays
-from host_to_device.standins.numba_cuda.launching import HAS_NUMBA, Launch, time_limit
-from host_to_device.standins.numba_cuda.rewriting import WARP_SIZE
+from host_to_device.standins.numba_cuda.launching import HAS_NUMBA, CUDADispatcher, Launch, time_limit
+from host_to_device.standins.numba_cuda.rewriting import WARP_SIZE, Program
 
 if TYPE_CHECKING:
     from host_to_device.checking.compiled import CompiledWatch
@@ -61,9 +62,18 @@ class Result:
 class Run:
     """One check of one launch."""
 
-    def __init__(self, check: Any, launch: Launch, values: tuple, began: float, remarks: list[str]) -> None:
-        self.check, self.launch, self.values, self.began = check, launch, values, began
-        self.kernel, self.program = check.kernel, check.program
+    def __init__(
+        self,
+        kernel: CUDADispatcher,
+        program: Program,
+        options: CheckOptions,
+        launch: Launch,
+        values: tuple,
+        began: float,
+        remarks: list[str],
+    ) -> None:
+        self.kernel, self.program, self.options = kernel, program, options
+        self.launch, self.values, self.began = launch, values, began
         self.seen: dict[tuple, Seen] = {}
         self.schedule = 0
         self.compiling = 0.0  # seconds
@@ -101,7 +111,7 @@ class Run:
         return list(causes.values())
 
     def same_warp(self, fault: Fault) -> bool:
-        size = self.check.warp_size
+        size = self.options.warp_size
         one, other = fault.access, fault.other
         return one.block == other.block and one.thread // size == other.thread // size
 
@@ -171,12 +181,12 @@ class Run:
 
     def report(self) -> Report:
         results: list[Result] = []
-        self.compiled = self.compile() if self.check.interpreted is False else None
-        for schedule in range(self.check.schedules):
+        self.compiled = self.compile() if self.options.interpreted is False else None
+        for schedule in range(self.options.schedules):
             left = self.left()
-            if left <= 0 or self.accesses >= self.check.accesses:
-                limit = f"{self.check.seconds:g} s" if left <= 0 else f"{self.check.accesses:,} accesses"
-                self.partial.append(f"{self.done} of {self.check.schedules} schedules within {limit}")
+            if left <= 0 or self.accesses >= self.options.accesses:
+                limit = f"{self.options.seconds:g} s" if left <= 0 else f"{self.options.accesses:,} accesses"
+                self.partial.append(f"{self.done} of {self.options.schedules} schedules within {limit}")
                 break
             result = self.one(schedule, left)
             results.append(result)
@@ -190,7 +200,7 @@ class Run:
         findings += self.unwritten(whole)
         if not findings:
             findings += self.order_dependence(whole)
-        notes = self.notes() if self.check.notes else ()
+        notes = self.notes() if self.options.notes else ()
         return Report(
             self.kernel.__name__,
             tuple(findings),
@@ -208,7 +218,7 @@ class Run:
         launch, left = self.launch, max(1.0, self.left())
         blocks = math.prod(launch.grid)
         chosen = np.unique(np.linspace(0, blocks - 1, min(blocks, NOTED_BLOCKS)).astype(int))
-        notes = Notes(warp=self.check.warp_size, threads=math.prod(launch.block))
+        notes = Notes(warp=self.options.warp_size, threads=math.prod(launch.block))
         watch = Watch(
             self.program,
             launch.grid,
@@ -216,7 +226,7 @@ class Run:
             shared_arrays(launch.arrays, launch.shared),
             lambda fault: None,
             seconds=left,
-            warp_size=self.check.warp_size,
+            warp_size=self.options.warp_size,
             accesses=NOTED_ACCESSES,
             notes=notes,
         )
@@ -237,11 +247,11 @@ class Run:
 
     def left(self) -> float:
         """Return the seconds that are left; compiling, which happens once for a kernel, does not count."""
-        return self.check.seconds + self.compiling - (time.monotonic() - self.began)
+        return self.options.seconds + self.compiling - (time.monotonic() - self.began)
 
     def compile(self) -> CompiledWatch | None:
         """Return the kernel as compiled code that is watched, or None where only the interpreter can do it."""
-        if self.check.interpreted or not HAS_NUMBA or self.check.warp_size != WARP_SIZE:
+        if self.options.interpreted or not HAS_NUMBA or self.options.warp_size != WARP_SIZE:
             return None
         from host_to_device.checking.compiled import Unwatchable, compiled_watch
 
@@ -256,9 +266,9 @@ class Run:
     def one(self, schedule: int, left: float) -> Result:
         """Run the launch in one order within a share of the time that is left."""
         self.schedule = schedule
-        share = left / (self.check.schedules - schedule)
+        share = left / (self.options.schedules - schedule)
         switch = schedule > 1 and self.has_atomics
-        if schedule == 0 and self.compiled is None and self.check.interpreted is None:
+        if schedule == 0 and self.compiled is None and self.options.interpreted is None:
             # Most launches that a learner checks are small: the interpreter is done before a compiler would be.
             trial = self.attempt(schedule, switch, share, left / (1 + self.has_atomics), trial=True)
             if trial is not None:
@@ -268,7 +278,7 @@ class Run:
             if left > COMPILING:
                 self.compiled = self.compile()
                 left = max(1.0, self.left())
-            share = left / (self.check.schedules - schedule)
+            share = left / (self.options.schedules - schedule)
         if self.compiled is not None and switch:
             # Compiled threads do not take turns, so some blocks are interpreted.
             share = min(share, TAKING_TURNS)
@@ -306,7 +316,7 @@ class Run:
         """Run the launch interpreted; as a trial, return None if it turns out to be large."""
         order, block_order = self.orders(schedule)
         launch = self.launch
-        most = self.check.accesses - self.accesses
+        most = self.options.accesses - self.accesses
         watch = Watch(
             self.program,
             launch.grid,
@@ -315,7 +325,7 @@ class Run:
             note or self.note,
             order.tolist(),
             seconds,
-            self.check.warp_size,
+            self.options.warp_size,
             fill,
             min(most, TRIAL) if trial else most,
             switch,
@@ -361,7 +371,7 @@ class Run:
         launched = Launched(self.compiled, self.launch, groups, values, order, block_order, fill)
         result = Result(schedule, arrays, False, launched=launched)
         try:
-            launched.run(note or self.note, seconds, share, self.check.accesses - self.accesses)
+            launched.run(note or self.note, seconds, share, self.options.accesses - self.accesses)
         except KernelStopped:
             place = launched.last_place()
             if self.loop_of(place) is None:
@@ -383,18 +393,18 @@ class Run:
         for memory in launched.memories:
             if memory.space == "global":
                 for tracked in memory.arrays:
-                    if tracked.name in self.check.outputs:
+                    if tracked.name in self.options.outputs:
                         covered = launched.coverage(tracked)
                         result.written[tracked.name], result.first_unwritten[tracked.name] = covered
         return result
 
     def cut_off(self, schedule: int) -> None:
         self.partial.append(
-            f"schedule {schedule + 1} of {self.check.schedules} was cut off when the {self.check.seconds:g} s were over"
+            f"schedule {schedule + 1} of {self.options.schedules} was cut off when the {self.options.seconds:g} s were over"
         )
 
     def out_of_budget(self) -> None:
-        self.partial.append(f"the first {self.check.accesses:,} accesses")
+        self.partial.append(f"the first {self.options.accesses:,} accesses")
 
     def note_sample(self, watch: Any, result: Result) -> None:
         result.skipped = watch.skipped
@@ -403,7 +413,7 @@ class Run:
             self.partial.append(f"{watch.ran:,} of {blocks:,} blocks, the first, the last and some between")
 
     def orders(self, schedule: int) -> tuple[np.ndarray, np.ndarray]:
-        return orders(schedule, math.prod(self.launch.block), math.prod(self.launch.grid))
+        return orders_of(schedule, math.prod(self.launch.block), math.prod(self.launch.grid))
 
     def arguments(self, watch: Watch) -> tuple[dict[str, np.ndarray], tuple]:
         """Return fresh copies of the arrays, and the arguments as the watched kernel gets them.
@@ -457,7 +467,7 @@ class Run:
 
     def unwritten(self, results: list[Result]) -> list[Finding]:
         found = []
-        for name in self.check.outputs if results else ():
+        for name in self.options.outputs if results else ():
             array, written = results[0].arrays[name], results[0].written[name]
             missing = array.size - written
             if missing:
@@ -492,9 +502,9 @@ class Run:
         for result in results[1:]:
             for name, array in result.arrays.items():
                 first = results[0].arrays[name]
-                if name in self.check.not_compared:
+                if name in self.options.not_compared:
                     continue
-                if name in self.check.any_order:
+                if name in self.options.any_order:
                     first, array = np.sort(first, axis=None), np.sort(array, axis=None)
                 differ, rounded = differences(first, array)
                 if differ.any():
@@ -559,7 +569,7 @@ class Run:
         loop = self.loop_of(place)
         lines = (line,) if loop in (None, line) else (line, loop)
         text = (
-            f"the thread did not come to an end within {self.check.seconds:g} s, and nothing else did: a loop without end, "
+            f"the thread did not come to an end within {self.options.seconds:g} s, and nothing else did: a loop without end, "
             "or a wait for something that never comes"
         )
         return _Stuck("no progress", text, file, lines, block, thread, space=space)

@@ -1,4 +1,4 @@
-"""`with_warp_size(kernel, 64)[grid, block](…)`: a kernel on the stand-in, in warps of another size than this GPU's."""
+"""`with_warp_size(kernel, 64)[grid, block](…)`: run a kernel on the stand-in in warps of 32 or 64 lanes."""
 
 from __future__ import annotations
 
@@ -8,31 +8,45 @@ from typing import Any
 
 import numpy as np
 
+from host_to_device.standins.kernels import is_raw, on_host, stand_in_of
 from host_to_device.standins.numba_cuda.launching import CUDADispatcher, dimensions, settings_now
 
 WARP_SIZES = (32, 64)
 
 
-def with_warp_size(kernel: Any, warp_size: int) -> OfWarpSize:
-    """Return a kernel that runs on the CPU in warps of 32 or of 64 lanes: give it `[grid, block]` and the arguments.
+def known_warp_size(value: Any) -> int:
+    """Return a warp size in lanes, if it is one that GPUs have.
 
-    It runs on the stand-in also where there is a GPU, whose warps have the size they have. What the kernel stores is
-    in the arrays afterwards, as after a launch. `cuda.warpsize`, `warpSize`, lane numbers, shuffles and votes are
-    those of such warps, and masks have as many bits; all else is as on the stand-in. Variables of a module in CUDA C++
-    begin with the values that the source gives them. At 64 lanes CUDA C++ has HIP's
-    shuffles and votes without a mask, too, and a mask of 32 bits is refused, as HIP refuses it.
+    Raises
+    ------
+    ValueError
+        If it is neither 32 nor 64.
+    """
+    if value not in WARP_SIZES:
+        raise ValueError(f"warp_size is {value!r}: a warp has 32 lanes, or 64 on some GPUs of AMD")
+    return int(value)
+
+
+def with_warp_size(kernel: Any, warp_size: int) -> OfWarpSize:
+    """Return a kernel that runs on the CPU in warps of 32 or 64 lanes: give it `[grid, block]` and the arguments.
+
+    The kernel runs on the stand-in, also on a machine with a GPU. After the launch the arrays hold what the kernel has
+    stored, as after any launch. `cuda.warpsize`, `warpSize`, lane numbers, shuffles and votes are those of warps of
+    that size, and masks have as many bits. Everything else is as on the stand-in. In CUDA C++ the variables of a
+    module begin with the values that the source gives them. At 64 lanes CUDA C++ also has HIP's shuffles and votes
+    without a mask, and it refuses a mask of 32 bits, as HIP does.
 
     Parameters
     ----------
     kernel
-        Made by `cuda.jit`, the stand-in's or Numba's own; or CuPy's `RawKernel`.
+        A kernel made by `cuda.jit`, the stand-in's or Numba's own, or CuPy's `RawKernel`.
     warp_size
-        32 lanes as on NVIDIA's GPUs, or 64 as on AMD's for data centres.
+        32 lanes, as on NVIDIA's GPUs, or 64, as on AMD's GPUs for data centres.
 
     Raises
     ------
     TypeError
-        If it is not given a kernel.
+        If `kernel` is not a kernel.
     ValueError
         If `warp_size` is neither 32 nor 64.
 
@@ -40,21 +54,16 @@ def with_warp_size(kernel: Any, warp_size: int) -> OfWarpSize:
     --------
     >>> h2d.with_warp_size(block_sum, 64)[1, 256](x, out)
     """
-    if warp_size not in WARP_SIZES:
-        raise ValueError(f"warp_size is {warp_size!r}: a warp has 32 lanes, or 64 on some GPUs of AMD")
-    return OfWarpSize(kernel, int(warp_size))
+    return OfWarpSize(kernel, known_warp_size(warp_size))
 
 
 class OfWarpSize:
-    """A kernel with a warp size of its own; give it a launch configuration and arguments as for a launch."""
+    """A kernel with its warp size; give it a launch configuration and arguments as for a launch."""
 
     def __init__(self, kernel: Any, warp_size: int) -> None:
-        from host_to_device.checking.checks import stand_in_of
-        from host_to_device.checking.cuda_cpp import is_raw
-
         if isinstance(kernel, str):
             raise TypeError(
-                "with_warp_size takes a kernel and got a text: make one of it, cp.RawKernel(text, its name)"
+                "with_warp_size takes a kernel and got a string: make a kernel of it with cp.RawKernel(source, name)"
             )
         self.kernel = stand_in_of(kernel, "with_warp_size", f", {warp_size}")
         self.warp_size = warp_size
@@ -66,8 +75,7 @@ class OfWarpSize:
 
     def __call__(self, *_: Any, **__: Any) -> None:
         raise TypeError(
-            f"say how to launch it: with_warp_size({self.name}, {self.warp_size})[grid, block](arguments), "
-            "as for the launch itself"
+            f"the launch configuration is missing: with_warp_size({self.name}, {self.warp_size})[grid, block](arguments)"
         )
 
     def __getitem__(self, configuration: Any) -> Callable[..., None]:
@@ -80,11 +88,13 @@ class OfWarpSize:
         kernel = self.kernel
         if kernel.warp_size != self.warp_size:
             kernel = CUDADispatcher(kernel.py_func, False, [], warp_size=self.warp_size)
-        on_host = [_on_host(value) for value in arguments]
+        values = [on_host(value) for value in arguments]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of what a launch copies: here nothing crosses a bus
-            kernel[configuration](*on_host)
-        _back(arguments, on_host)
+            warnings.simplefilter(
+                "ignore"
+            )  # about host arrays that a launch copies: here nothing crosses a bus
+            kernel[configuration](*values)
+        _back(arguments, values)
 
     def run_raw(self, configuration: tuple, arguments: tuple) -> None:
         from host_to_device.standins import cuda_cpp, cupy
@@ -104,10 +114,9 @@ class OfWarpSize:
             warp_size=self.warp_size,
         )
         function = module.function(given.name)
-        on_host = [_on_host(value) for value in arguments]
         values = [
-            cupy.array(value) if value is not original and isinstance(value, np.ndarray) else value
-            for value, original in zip(on_host, arguments, strict=True)
+            value if value is original else cupy.array(value)
+            for value, original in zip(map(on_host, arguments), arguments, strict=True)
         ]
         passed = RawKernel(given.code, given.name, options)._passed(function, values)
         now = settings_now()
@@ -115,19 +124,8 @@ class OfWarpSize:
         _back(arguments, values)
 
 
-def _on_host(value: Any) -> Any:
-    """Return an argument as a stand-in takes it: an array on a real GPU is copied to the host."""
-    if type(value).__module__.startswith("host_to_device") or isinstance(value, np.ndarray):
-        return value
-    if hasattr(value, "copy_to_host"):
-        return value.copy_to_host()
-    if hasattr(value, "__cuda_array_interface__"):
-        return value.get() if hasattr(value, "get") else value.detach().cpu().numpy()
-    return value
-
-
 def _back(arguments: tuple, after: list) -> None:
-    """Bring what a launch has left to the real GPU's arrays that it was copied from."""
+    """Copy the results of a launch back to the real GPU's arrays from which its arguments were copied."""
     for original, value in zip(arguments, after, strict=True):
         if value is original:
             continue

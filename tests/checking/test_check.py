@@ -164,6 +164,6 @@ def test_strict_raises_and_what_is_no_kernel_is_refused():
     with pytest.raises(CheckError, match="out of bounds"):
         check(add_without_guard, strict=True)[4, 32](cuda.to_device(X[:100]), cuda.to_device(X[:100]))
     with pytest.raises(
-        TypeError, match=r"len\(\) is a function of the host: check takes what @cuda.jit makes"
+        TypeError, match=r"len\(\) is a host function: check takes a kernel made by @cuda.jit"
     ):
         check(len)

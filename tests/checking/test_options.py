@@ -14,6 +14,7 @@ from host_to_device.standins import imports
 
 imports.redirect()
 
+import cupy as cp  # noqa: E402
 from numba import cuda, float32, int32  # noqa: E402
 
 import host_to_device as h2d  # noqa: E402
@@ -178,6 +179,14 @@ def test_an_array_given_twice_and_parts_of_one_overlap_in_the_copies():
     assert h2d.check(add_to_left)[2, 32](whole[:64], whole[:64])
 
 
+def test_arrays_of_the_stand_ins_are_not_copied_from_a_gpu():
+    whole = cp.zeros(65, cp.float32)
+    report = h2d.check(copy)[4, 32](cp.asarray(X), cuda.to_device(X))
+    assert report and not report.remarks
+    assert kinds(h2d.check(add_to_left)[2, 32](whole[:64], whole[1:])) == {"race"}
+    assert not whole.get().any()
+
+
 def test_dynamic_shared_memory_is_one_memory():
     report = h2d.check(dynamic)[1, 64, 0, 256](np.ones(64, np.float32), np.zeros(64, np.float32))
     assert not report.findings, "each thread stores twice in a place of its own"
@@ -272,13 +281,13 @@ def test_a_kernel_that_raises_is_a_finding_with_its_line():
 @pytest.mark.parametrize(
     ("kernel", "words"),
     [
-        (host_array_of, "host_array_of() is a function of the host: check takes what @cuda.jit makes of it"),
-        (helper, "helper() is a device function: check a kernel that calls it"),
+        (host_array_of, "host_array_of() is a host function: check takes a kernel made by @cuda.jit"),
+        (helper, "helper() is a device function: give check a kernel that calls it"),
         (copy[1, 1], "check takes the kernel by itself: check(copy)[grid, block](…)"),
         (3, "check takes a kernel made by @cuda.jit, and got 3"),
         (
             type("ElementwiseKernel", (), {"__module__": "cupy._core._kernel"})(),
-            "ElementwiseKernel is nothing that h2d.check can launch: give it a RawKernel",
+            "check cannot launch ElementwiseKernel: give it a RawKernel",
         ),
     ],
 )

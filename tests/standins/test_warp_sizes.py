@@ -129,6 +129,10 @@ def test_exercises_run_kernels_in_warps_of_64():
     assert sum_without_atomics(64, first_lane) == {float(X[:64].sum())}
 
 
+def twice(x):
+    return 2 * x
+
+
 class OnAGpu:
     """An array as Numba has it on a real GPU: it gives and takes copies."""
 
@@ -148,19 +152,28 @@ def test_arrays_of_a_real_gpu_get_the_result():
     assert out.array[0] == X.sum()
 
 
+def test_arrays_of_the_stand_in_are_launched_on_where_they_are():
+    x, out = cp.array(X), cp.zeros(1, cp.float32)
+    with h2d.count() as counts:
+        h2d.with_warp_size(sum_of_any_warp, 64)[1, 256](x, out)
+    assert not counts.device_to_host.count and float(out[0]) == X.sum()
+
+
 def test_what_is_wrong_is_said():
     for size in (0, 16, 128, "64", True):
         with pytest.raises(ValueError, match=r"warp_size is .*: a warp has 32 lanes, or 64"):
             h2d.with_warp_size(sum_32, size)
-    with pytest.raises(
-        TypeError, match=r"function of the host: with_warp_size takes what @cuda\.jit makes of it"
-    ):
+    with pytest.raises(TypeError, match=r"host function: with_warp_size takes a kernel made by @cuda\.jit$"):
         h2d.with_warp_size(total, 64)
-    with pytest.raises(TypeError, match=r"got a text: make one of it, cp\.RawKernel\(text, its name\)"):
+    with pytest.raises(
+        TypeError, match=r"got a string: make a kernel of it with cp\.RawKernel\(source, name\)"
+    ):
         h2d.with_warp_size("__global__ void f() {}", 64)
+    with pytest.raises(TypeError, match=r"twice\(\) is a device function: give with_warp_size a kernel"):
+        h2d.with_warp_size(cuda.jit(twice, device=True), 64)
     with pytest.raises(TypeError, match=r"^with_warp_size takes a kernel made by @cuda\.jit, and got 7"):
         h2d.with_warp_size(7, 64)
-    with pytest.raises(TypeError, match="say how to launch it"):
+    with pytest.raises(TypeError, match=r"launch configuration is missing: with_warp_size\(sum_32, 64\)"):
         h2d.with_warp_size(sum_32, 64)(X)
     with pytest.raises(ValueError, match="at least the griddim and blockdim"):
         h2d.with_warp_size(sum_32, 64)[1]

@@ -32,6 +32,7 @@ from host_to_device.standins.numba_cuda.interpreting import (
     shared_arrays,
 )
 from host_to_device.standins.numba_cuda.streams import check_stream
+from host_to_device.standins.orders import orders
 
 HAS_NUMBA = importlib.util.find_spec("numba") is not None
 
@@ -368,7 +369,7 @@ class Launch:
     def run(self, values: tuple) -> None:
         now = settings
         threads, blocks = math.prod(self.block), math.prod(self.grid)
-        order, block_order = _orders(threads, blocks, now.seed)
+        order, block_order = orders(threads, blocks, now.seed)
         # Compiled kernels have warps of 32 lanes built in.
         plainly = now.interpreted or self.kernel.warp_size != rewriting.WARP_SIZE
         launcher = None if plainly else self.launcher(values)
@@ -564,15 +565,6 @@ def time_limit(seconds: float) -> Iterator[None]:
             # It came too late to arrive. Taking it back where there is nothing to take would leave Python looking
             # for it for ever, slower from then on, and in an endless loop where a debugger is attached.
             throw(target, None)
-
-
-@functools.lru_cache(maxsize=32)
-def _orders(threads: int, blocks: int, seed: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the order of threads within a block, and of blocks: counting up, or shuffled by the seed."""
-    if seed is None:
-        return np.arange(threads), np.arange(blocks)
-    generator = np.random.default_rng(seed)
-    return generator.permutation(threads), generator.permutation(blocks)
 
 
 def jit(

@@ -712,6 +712,11 @@ def is_cuda_array(obj: Any) -> bool:
     return hasattr(obj, "__cuda_array_interface__")
 
 
+def is_stand_in_memory(obj: Any) -> bool:
+    """Return whether an object describes itself as device memory that a stand-in has made."""
+    return is_cuda_array(obj) and obj.__cuda_array_interface__.get("stand-in") == MARK
+
+
 def as_cuda_array(obj: Any, sync: bool = True) -> DeviceNDArray:
     """Return a device array that shares the memory of another library's array.
 
