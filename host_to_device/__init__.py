@@ -11,7 +11,7 @@ from host_to_device.exercises import answer, progress
 from host_to_device.exploring.banks import explore_banks
 from host_to_device.exploring.convolutions import explore_convolution
 from host_to_device.exploring.costs import explore_cost
-from host_to_device.exploring.explorer import explore_grid
+from host_to_device.exploring.grid import explore_grid
 from host_to_device.exploring.lanes import explore_lanes
 from host_to_device.exploring.latency import explore_latency
 from host_to_device.exploring.placement import explore_placement

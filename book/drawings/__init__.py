@@ -1,8 +1,8 @@
 """Drawings of the book: SVG that stands inside the page, so that it follows light and dark.
 
 `{drawing}` takes the name of a file in this folder: `name.svg`, drawn by hand, or `name.py`, whose `draw()`
-returns a matplotlib figure. Both use the colours of `PALETTE`; in the page these become CSS variables that
-`_static/book.css` sets for light and for dark.
+returns a matplotlib figure. Both use the colours of `host_to_device.rendering.palette`; in the page these become CSS
+variables that `_static/book.css` sets for light and for dark.
 """
 
 import importlib
@@ -15,33 +15,12 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from host_to_device.rendering.palette import themed
+
 HERE = Path(__file__).parent
 
 # In pixels. Where a drawing would have to be so small that its letters get smaller, it scrolls.
 SMALLEST_LETTERS = 9
-
-# The colours a drawing may use (colour-blind safe, after Okabe and Ito) and the variable each one becomes.
-PALETTE = {
-    "#1a1a1a": "--h2d-ink",
-    "#6b6b6b": "--h2d-quiet",
-    "#d9d9d9": "--h2d-line",
-    "#ffffff": "--h2d-paper",
-    "#0072b2": "--h2d-blue",
-    "#d55e00": "--h2d-orange",
-    "#009e73": "--h2d-green",
-    "#aa4499": "--h2d-purple",
-    "#dcebf7": "--h2d-blue-soft",
-    "#fbe5d6": "--h2d-orange-soft",
-    "#dcf2ea": "--h2d-green-soft",
-    "#ece9e4": "--h2d-idle",
-}
-
-
-def themed(svg: str) -> str:
-    """Replace the palette's colours by CSS variables, which fall back to those colours."""
-    for colour, variable in PALETTE.items():
-        svg = re.sub(re.escape(colour) + r"\b", f"var({variable}, {colour})", svg, flags=re.I)
-    return svg
 
 
 def matplotlib_svg(name: str) -> str:

@@ -9,26 +9,28 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
+from host_to_device.rendering.palette import COLOURS
+
 LATENCY, PINNED, LINK = 9.6e-6, 12e9, 16e9
 
 
 def draw() -> Figure:
     size = np.logspace(2, 9, 200)
     fig, ax = plt.subplots(figsize=(7.2, 3.8))
-    ax.loglog(size, LATENCY + size / PINNED, color="#0072b2")
-    ax.loglog(size, size / LINK, color="#6b6b6b", linestyle=(0, (4, 3)), linewidth=1.4)
+    ax.loglog(size, LATENCY + size / PINNED, color=COLOURS["blue"])
+    ax.loglog(size, size / LINK, color=COLOURS["quiet"], linestyle=(0, (4, 3)), linewidth=1.4)
     knee = LATENCY * PINNED
-    ax.plot(knee, 2 * LATENCY, "o", color="#d55e00")
+    ax.plot(knee, 2 * LATENCY, "o", color=COLOURS["orange"])
     ax.annotate(
         f"{knee / 1e3:.0f} kB: half of the time\nis the price of asking",
         (knee, 2 * LATENCY),
         (-8, 22),
         textcoords="offset points",
         ha="right",
-        color="#d55e00",
+        color=COLOURS["orange"],
     )
-    ax.text(110, LATENCY * 0.62, "9.6 µs for asking and waiting", color="#0072b2", va="top")
-    ax.text(9e8, 1.6e-3, "16 GB/s,\nthe link's peak", color="#6b6b6b", ha="right", va="top")
+    ax.text(110, LATENCY * 0.62, "9.6 µs for asking and waiting", color=COLOURS["blue"], va="top")
+    ax.text(9e8, 1.6e-3, "16 GB/s,\nthe link's peak", color=COLOURS["quiet"], ha="right", va="top")
     ax.set(xlabel="size of the copy", ylabel="time", xlim=(100, 1e9), ylim=(1e-6, 0.2))
     ax.set_xticks([1e2, 1e4, 1e6, 1e8], ["100 B", "10 kB", "1 MB", "100 MB"])
     ax.set_yticks(

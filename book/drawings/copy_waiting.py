@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
 from host_to_device.counting.timelines import Event, schedule
+from host_to_device.rendering.palette import COLOURS
 
 LOOKED_AT = [
     Event(*each)
@@ -14,7 +15,11 @@ LOOKED_AT = [
 ]
 KEPT = [Event("operation", "product"), Event("operation", "norm, into the log")]
 LANES = {"host": 2, "device": 1, "copies": 0}
-FILL = {"operation": ("#dcebf7", "#0072b2"), "copy": ("#fbe5d6", "#d55e00"), "wait": ("#ece9e4", "#6b6b6b")}
+FILL = {
+    "operation": (COLOURS["blue-soft"], COLOURS["blue"]),
+    "copy": (COLOURS["orange-soft"], COLOURS["orange"]),
+    "wait": (COLOURS["idle"], COLOURS["quiet"]),
+}
 
 
 def draw() -> Figure:
@@ -32,7 +37,7 @@ def draw() -> Figure:
             place, width = LANES[bar.lane], bar.end - bar.begin
             ax.barh(place, width, left=bar.begin, height=0.72, color=fill, edgecolor=edge, linewidth=1.2)
             if bar.kind == "wait":
-                ax.text(bar.begin + width / 2, place, "waits", ha="center", va="center", color="#1a1a1a")
+                ax.text(bar.begin + width / 2, place, "waits", ha="center", va="center", color=COLOURS["ink"])
         ax.set_yticks(list(LANES.values()), list(LANES))
         ax.set(title=title, xticks=[], xlim=(0, 27))
         ax.grid(False)

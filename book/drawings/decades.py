@@ -10,10 +10,11 @@ import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
 from host_to_device.hardware import gpus
+from host_to_device.rendering.palette import COLOURS
 
 EARLY = {"Pentium III, 1 GHz": (2000.2, 4e9), "8800 GTX": (2006.9, 345.6e9), "C2050": (2010.5, 1.03e12)}
 LATER = ("V100", "A100", "H100", "RTX 4090", "RTX PRO 6000")
-BLUE, ORANGE = "#0072b2", "#d55e00"
+BLUE, ORANGE = COLOURS["blue"], COLOURS["orange"]
 LABELS = {  # where a label does not stand to the right and below
     "8800 GTX": ((-7, 5), "right"),
     "C2050": ((7, -12), "left"),

@@ -3,8 +3,10 @@
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
+from host_to_device.rendering.palette import COLOURS
+
 OFFSETS = (16, 8, 4, 2, 1)
-BLUE, ORANGE, GREEN, INK, QUIET, LINE = "#0072b2", "#d55e00", "#009e73", "#1a1a1a", "#6b6b6b", "#d9d9d9"
+BLUE, ORANGE, GREEN, INK, QUIET, LINE = map(COLOURS.get, ("blue", "orange", "green", "ink", "quiet", "line"))
 
 
 def collected(first: int) -> list[list[int]]:

@@ -7,8 +7,9 @@ import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
 from host_to_device.exploring.latency import WARMUP, simulate
+from host_to_device.rendering.palette import COLOURS
 
-BLUE, IDLE, QUIET = "#0072b2", "#ece9e4", "#6b6b6b"
+BLUE, IDLE, QUIET = COLOURS["blue"], COLOURS["idle"], COLOURS["quiet"]
 WARPS, WINDOW = (1, 4, 11), 1_000
 
 

@@ -6,6 +6,8 @@ Drawn with 8 banks and a tile of 8 × 8 in place of 32 and 32 × 32: word k lies
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
+from host_to_device.rendering.palette import COLOURS
+
 BANKS, COLUMN = 8, 2
 
 
@@ -15,14 +17,18 @@ def draw() -> Figure:
         for row in range(BANKS):
             for col in range(width):
                 mine, spare = col == COLUMN, col >= BANKS
-                fill, edge = ("#fbe5d6", "#d55e00") if width == BANKS else ("#dcebf7", "#0072b2")
+                fill, edge = (
+                    (COLOURS["orange-soft"], COLOURS["orange"])
+                    if width == BANKS
+                    else (COLOURS["blue-soft"], COLOURS["blue"])
+                )
                 ax.add_patch(
                     plt.Rectangle(
                         (col, row),
                         0.88,
                         0.88,
-                        facecolor=fill if mine else "none" if spare else "#ece9e4",
-                        edgecolor=edge if mine else "#6b6b6b" if spare else "none",
+                        facecolor=fill if mine else "none" if spare else COLOURS["idle"],
+                        edgecolor=edge if mine else COLOURS["quiet"] if spare else "none",
                         linestyle=":" if spare else "-",
                         linewidth=1,
                     )
@@ -34,11 +40,11 @@ def draw() -> Figure:
                     ha="center",
                     va="center",
                     fontsize=10,
-                    color="#1a1a1a" if mine else "#6b6b6b",
+                    color=COLOURS["ink"] if mine else COLOURS["quiet"],
                 )
         turns = len({(row * width + COLUMN) % BANKS for row in range(BANKS)})
         title = f"rows of {width}"
-        ax.set_title(title, color="#1a1a1a", fontsize=11)
+        ax.set_title(title, color=COLOURS["ink"], fontsize=11)
         ax.text(
             width / 2,
             BANKS + 0.75,
@@ -46,7 +52,7 @@ def draw() -> Figure:
             ha="center",
             va="center",
             fontsize=11,
-            color="#1a1a1a",
+            color=COLOURS["ink"],
         )
         ax.set(xlim=(-0.2, width + 0.1), ylim=(BANKS + 1.2, -0.2), aspect="equal")
         ax.axis("off")

@@ -3,6 +3,8 @@
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
+from host_to_device.rendering.palette import COLOURS
+
 N = 8
 
 
@@ -24,9 +26,14 @@ def _rounds(kind: str) -> list[list[tuple[int, int, int]]]:
 
 def draw() -> Figure:
     kinds = (
-        ("every other", "sum_tree: pairs, by the thread at the place", "#d55e00", "#fbe5d6"),
-        ("neighbours", "sum_neighbours: pairs, by the first threads", "#aa4499", "#ece9e4"),
-        ("halves", "sum_halves: halves, by the first threads", "#0072b2", "#dcebf7"),
+        (
+            "every other",
+            "sum_tree: pairs, by the thread at the place",
+            COLOURS["orange"],
+            COLOURS["orange-soft"],
+        ),
+        ("neighbours", "sum_neighbours: pairs, by the first threads", COLOURS["purple"], COLOURS["idle"]),
+        ("halves", "sum_halves: halves, by the first threads", COLOURS["blue"], COLOURS["blue-soft"]),
     )
     fig, axes = plt.subplots(3, 1, figsize=(4.6, 6.4))
     for ax, (kind, title, edge, fill) in zip(axes, kinds, strict=True):
@@ -42,12 +49,12 @@ def draw() -> Figure:
                         0.86,
                         0.8,
                         facecolor=fill if busy else "none",
-                        edgecolor=edge if busy else "#d9d9d9",
+                        edgecolor=edge if busy else COLOURS["line"],
                         linewidth=1.2,
                     )
                 )
                 text = str(by_place[place]) if busy else ("" if level else f"{place}")
-                colour = "#1a1a1a" if busy else "#6b6b6b"
+                colour = COLOURS["ink"] if busy else COLOURS["quiet"]
                 ax.text(place + 0.43, y + 0.38, text, ha="center", va="center", color=colour, fontsize=10)
             for _, place, other in rounds[level - 1] if level else []:
                 for source in (place, other):
@@ -62,10 +69,10 @@ def draw() -> Figure:
                 f"round {level}" if level else "place",
                 ha="right",
                 va="center",
-                color="#6b6b6b",
+                color=COLOURS["quiet"],
                 fontsize=10,
             )
-        ax.set_title(title, color="#1a1a1a", fontsize=11, loc="left")
+        ax.set_title(title, color=COLOURS["ink"], fontsize=11, loc="left")
         ax.set(xlim=(-2.1, N), ylim=(-len(rounds) * 1.5 - 0.2, 1.0))
         ax.axis("off")
     return fig

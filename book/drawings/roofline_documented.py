@@ -8,13 +8,14 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from host_to_device.hardware import gpus
+from host_to_device.rendering.palette import COLOURS
 
 NAMES = {
-    "T4": "#6b6b6b",
-    "A100 80 GB": "#009e73",
-    "H100 SXM": "#0072b2",
-    "RTX 4090": "#d55e00",
-    "MI300X": "#aa4499",
+    "T4": COLOURS["quiet"],
+    "A100 80 GB": COLOURS["green"],
+    "H100 SXM": COLOURS["blue"],
+    "RTX 4090": COLOURS["orange"],
+    "MI300X": COLOURS["purple"],
 }
 APART = {"RTX 4090": 1.18, "H100 SXM": 0.85}  # so that the labels do not overlap
 KERNELS = {"SAXPY": 1 / 6, "polynomial\nin one loop": 4, "matrix product\nof 1024": 1024 / 6}
@@ -34,8 +35,8 @@ def draw() -> Figure:
         label = name.removesuffix(" 80 GB").removesuffix(" SXM")
         ax.text(1_150, gpu.fp32 / 1e12 * APART.get(name, 1), label, color=colour, va="center")
     for name, place in KERNELS.items():
-        ax.axvline(place, color="#6b6b6b", linestyle=(0, (2, 3)), linewidth=1)
-        ax.text(place * 1.12, 0.022, name, color="#1a1a1a", va="bottom")
+        ax.axvline(place, color=COLOURS["quiet"], linestyle=(0, (2, 3)), linewidth=1)
+        ax.text(place * 1.12, 0.022, name, color=COLOURS["ink"], va="bottom")
     ax.set(xlabel="operations a byte", ylabel="float32, TFLOP/s", xlim=(0.05, 1_000), ylim=(0.016, 250))
     ax.set_xticks([0.1, 1, 10, 100, 1_000], ["0.1", "1", "10", "100", "1000"])
     ax.set_yticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])

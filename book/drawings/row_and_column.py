@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
 from host_to_device.checking.notes import SECTOR, sectors
+from host_to_device.rendering.palette import COLOURS
 
 ROWS, COLUMNS, SIZE, LANES = 32, 64, 4, 32
 
@@ -29,15 +30,17 @@ def draw() -> Figure:
                     (place, row),
                     0.9,
                     0.8,
-                    facecolor="#fbe5d6" if hit else "#ece9e4",
-                    edgecolor="#d55e00" if hit else "none",
+                    facecolor=COLOURS["orange-soft"] if hit else COLOURS["idle"],
+                    edgecolor=COLOURS["orange"] if hit else "none",
                     linewidth=0.8,
                 )
             )
         for address in addresses:
             row, place = divmod(address // SECTOR, across)
             left = address % SECTOR / SECTOR * 0.9
-            ax.add_patch(plt.Rectangle((place + left, row + 0.15), 0.9 * SIZE / SECTOR, 0.5, color="#0072b2"))
+            ax.add_patch(
+                plt.Rectangle((place + left, row + 0.15), 0.9 * SIZE / SECTOR, 0.5, color=COLOURS["blue"])
+            )
         many = sectors(addresses, SIZE)[0]
         ax.set(xlim=(-0.1, across), ylim=(ROWS, -0.3), xticks=[], yticks=[], title=title)
         ax.set_xlabel(f"{many} sectors for {LANES * SIZE} bytes")

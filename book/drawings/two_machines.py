@@ -4,8 +4,10 @@ import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-INK, PAPER = "#1a1a1a", "#ffffff"
-CONTROL, UNITS, CACHE, EDGE = "#fbe5d6", "#0072b2", "#dcf2ea", "#6b6b6b"
+from host_to_device.rendering.palette import COLOURS
+
+INK, PAPER = COLOURS["ink"], COLOURS["paper"]
+CONTROL, UNITS, CACHE, EDGE = COLOURS["orange-soft"], COLOURS["blue"], COLOURS["green-soft"], COLOURS["quiet"]
 
 
 def draw() -> Figure:

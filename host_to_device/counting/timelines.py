@@ -28,7 +28,8 @@ from typing import Any
 
 from host_to_device.counting import counts, on_gpu
 from host_to_device.counting.lines import is_cell
-from host_to_device.rendering import units
+from host_to_device.rendering import svg, units
+from host_to_device.rendering.palette import BLUE, BLUE_SOFT, IDLE, LINE, ORANGE, ORANGE_SOFT, QUIET
 from host_to_device.rendering.table import Table
 from host_to_device.standins import events
 
@@ -506,17 +507,8 @@ class _Profile:
 LANES = ("host", "device", "copies")
 UNIT, LABEL, PER_ROW = 14, 50, 24  # of the SVG's own units; how many of the picture's units stand in a row
 HEIGHT, GAP, BETWEEN = 22, 6, 20
-FILL = {
-    "operation": "var(--h2d-blue-soft, #dcebf7)",
-    "copy": "var(--h2d-orange-soft, #fbe5d6)",
-    "wait": "var(--h2d-idle, #ece9e4)",
-}
-EDGE = {
-    "operation": "var(--h2d-blue, #0072b2)",
-    "copy": "var(--h2d-orange, #d55e00)",
-    "wait": "var(--h2d-quiet, #6b6b6b)",
-}
-INK, QUIET, LINE = "var(--h2d-ink, #1a1a1a)", "var(--h2d-quiet, #6b6b6b)", "var(--h2d-line, #d9d9d9)"
+FILL = {"operation": BLUE_SOFT, "copy": ORANGE_SOFT, "wait": IDLE}
+EDGE = {"operation": BLUE, "copy": ORANGE, "wait": QUIET}
 
 
 def _drawn(bars: Sequence[Bar], alt: str, clock: Any) -> str:
@@ -531,11 +523,13 @@ def _drawn(bars: Sequence[Bar], alt: str, clock: Any) -> str:
         top = each * tall
         for lane, name in enumerate(LANES):
             y = top + lane * (HEIGHT + GAP)
-            parts.append(_text(0, y + HEIGHT * 0.7, name, QUIET, "start"))
+            parts.append(svg.text(0, y + HEIGHT * 0.7, name, QUIET))
             middle, right = y + HEIGHT / 2, LABEL + PER_ROW * UNIT
-            parts.append(f'<line x1="{LABEL}" y1="{middle:g}" x2="{right}" y2="{middle:g}" stroke="{LINE}"/>')
+            parts.append(svg.line(LABEL, middle, right, middle, LINE))
         if clock:
-            parts.append(_text(LABEL + PER_ROW * UNIT, top + tall - 8, clock((each + 1) * row), QUIET, "end"))
+            parts.append(
+                svg.text(LABEL + PER_ROW * UNIT, top + tall - 8, clock((each + 1) * row), QUIET, "end")
+            )
     for bar in bars:
         for each in range(rows):
             begin, end = max(bar.begin, each * row), min(bar.end, (each + 1) * row)
@@ -543,26 +537,14 @@ def _drawn(bars: Sequence[Bar], alt: str, clock: Any) -> str:
                 continue
             x, width = LABEL + (begin - each * row) * scale, max(1.5, (end - begin) * scale)
             y = each * tall + LANES.index(bar.lane) * (HEIGHT + GAP)
-            dashes = ' stroke-dasharray="3 2"' if bar.kind == "wait" else ""
-            parts.append(
-                f'<rect x="{x:.4g}" y="{y}" width="{width:.4g}" height="{HEIGHT}" rx="2" fill="{FILL[bar.kind]}" '
-                f'stroke="{EDGE[bar.kind]}"{dashes}/>'
-            )
+            edge = {"stroke": EDGE[bar.kind], "stroke_dasharray": "3 2" if bar.kind == "wait" else "none"}
+            parts.append(svg.box(x, y, width, HEIGHT, FILL[bar.kind], rx=2, **edge))
             word = "waits" if bar.kind == "wait" and width >= 40 else str(bar.number)
             size = 12 if width >= 4 + 7 * len(word) else 9.5  # two digits in the narrowest box, no more
             if width >= 2 + 5.5 * len(word):
-                parts.append(_text(x + width / 2, y + HEIGHT * 0.7, word, INK, "middle", size))
+                parts.append(svg.text(x + width / 2, y + HEIGHT * 0.7, word, anchor="middle", size=size))
     wide, high = LABEL + PER_ROW * UNIT + 2, rows * tall
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-1 -1 {wide + 2} {high}" role="img" '
-        f'aria-label="{escape(alt)}" class="h2d-drawing" '
-        f'style="width: {wide * 1.5:.0f}px; max-width: 100%; height: auto; font-family: inherit">{"".join(parts)}</svg>'
-    )
-
-
-def _text(x: float, y: float, text: str, fill: str, anchor: str, size: float = 12) -> str:
-    place = f'x="{x:.4g}" y="{y:.4g}" font-size="{size}" text-anchor="{anchor}"'
-    return f'<text {place} fill="{fill}">{escape(text)}</text>'
+    return svg.picture(parts, alt, (-1, -1, wide + 2, high), wide * 1.5)
 
 
 def _times(event: Event, known: bool) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The explorer of convolutions: what four ways of computing one layer cost in operations and in workspace.
+"""The convolution explorer: what four ways of computing one layer cost in operations and in workspace.
 
 The layer takes one image of `size` × `size` pixels, without padding, in steps of one, in float32. The counts are those
 of chapter 7: a Fourier transform of N real numbers as 2.5 N log₂ N operations, and Winograd's F(2 × 2, 3 × 3) with the
@@ -8,25 +8,23 @@ of chapter 7: a Fourier transform of N real numbers as 2.5 N log₂ N operations
 from __future__ import annotations
 
 import math
-from html import escape
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
-from host_to_device.exploring.explorer import INK, QUIET, Explorer
+from host_to_device.exploring.explorer import Choice, Explorer, Picture
+from host_to_device.rendering import svg
+from host_to_device.rendering.palette import BLUE, ORANGE, QUIET
 
 CHANNELS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
-KERNELS = (1, 3, 5, 7, 11, 15, 21, 31, 41, 63)
-SIZES = (16, 32, 64, 96, 128, 192, 256, 512)
-CHOICES = {"channels": CHANNELS, "out_channels": CHANNELS, "kernel": KERNELS, "size": SIZES}
 WAYS = ("direct", "im2col", "FFT", "Winograd")
 
 LABEL, BAR, HIGH, ROW = 84, 270, 15, 25  # lengths in the SVG's own units
-BLUE, ORANGE = "var(--h2d-blue, #0072b2)", "var(--h2d-orange, #d55e00)"
 LOWEST = {"operations": 1e3, "workspace": 1e2}  # where the bars begin, on a logarithmic axis
-HIGHEST = {"operations": 1e17, "workspace": 1e15}  # more than there is, as the numbers stand behind the bars
+HIGHEST = {"operations": 1e17, "workspace": 1e15}  # above the largest values: numbers stand behind the bars
 
 
 class Cost(NamedTuple):
-    """What a way needs: operations, multiplications and additions together, and bytes beside input and result."""
+    """What a way needs: multiplications and additions together, and bytes of memory beside input and result."""
 
     operations: float
     workspace: float
@@ -62,26 +60,32 @@ def cost(way: str, channels: int, out_channels: int, kernel: int, size: int, ima
     return Cost(sums + 32.0 * tiles * k * c, 64.0 * (tiles * c + k * c + tiles * k))
 
 
-class ConvolutionPicture:
+@dataclass(frozen=True)
+class ConvolutionPicture(Picture):
     """The four ways' operations and workspaces as bars; see `explore_convolution` for the parameters."""
 
-    def __init__(self, channels: int = 64, out_channels: int = 64, kernel: int = 3, size: int = 64) -> None:
-        self.given = {"channels": channels, "out_channels": out_channels, "kernel": kernel, "size": size}
-        for name, value in self.given.items():
-            if isinstance(value, bool) or value not in CHOICES[name]:
-                raise ValueError(
-                    f"{name} is {value!r}: the picture takes one of {', '.join(map(str, CHOICES[name]))}"
-                )
+    channels: int = 64
+    out_channels: int = 64
+    kernel: int = 3
+    size: int = 64
+
+    controls: ClassVar = {
+        "channels": Choice("channels", CHANNELS, ordered=True),
+        "out_channels": Choice("out channels", CHANNELS, ordered=True),
+        "kernel": Choice("kernel", (1, 3, 5, 7, 11, 15, 21, 31, 41, 63), ordered=True),
+        "size": Choice("size", (16, 32, 64, 96, 128, 192, 256, 512), ordered=True),
+    }
 
     @property
     def costs(self) -> dict[str, Cost]:
         """The cost of each way that can compute the layer."""
-        found = {way: cost(way, **self.given) for way in WAYS}
+        layer = (self.channels, self.out_channels, self.kernel, self.size)
+        found = {way: cost(way, *layer) for way in WAYS}
         return {way: each for way, each in found.items() if each is not None}
 
     def summary(self) -> str:
         """Return what the picture shows, in a sentence or two."""
-        c, k, r, h = self.given.values()
+        c, k, r, h = self.channels, self.out_channels, self.kernel, self.size
         head = f"{c} to {k} channels, kernels of {r} × {r}, one image of {h} × {h}: "
         costs = self.costs
         if not costs:
@@ -96,7 +100,7 @@ class ConvolutionPicture:
         return f"{head}{text}; {most} needs the largest workspace, {_bytes(costs[most].workspace)}."
 
     def alt(self) -> str:
-        """Return what the picture shows, for those who do not see it."""
+        """Return what the picture shows, for readers who do not see it."""
         rows = [
             f"{way}: {_number(each.operations)} operations, workspace {_bytes(each.workspace)}"
             for way, each in self.costs.items()
@@ -108,83 +112,26 @@ class ConvolutionPicture:
         """Return the picture: four bars of operations, and below them four of workspace."""
         parts, y = [], 0
         for what, colour, say in (("operations", BLUE, _number), ("workspace", ORANGE, _bytes)):
-            parts.append(_text(0, y + 13, what, INK, bold=True))
+            parts.append(svg.text(0, y + 13, what, font_weight=700))
             y += ROW - 4
             for way in WAYS:
-                parts.append(_text(0, y + 12, way, QUIET))
+                parts.append(svg.text(0, y + 12, way, QUIET))
                 if way in self.costs:
                     value = getattr(self.costs[way], what)
-                    long = self._length(what, value)
-                    parts.append(
-                        f'<rect x="{LABEL}" y="{y}" width="{long:.1f}" height="{HIGH}" fill="{colour}"/>'
-                    )
-                    parts.append(_text(LABEL + long + 6, y + 12, say(value), INK))
+                    long = _length(what, value)
+                    parts.append(svg.box(LABEL, y, long, HIGH, colour))
+                    parts.append(svg.text(LABEL + long + 6, y + 12, say(value)))
                 else:
-                    parts.append(_text(LABEL, y + 12, "does not apply", QUIET))
+                    parts.append(svg.text(LABEL, y + 12, "does not apply", QUIET))
                 y += ROW - 4
             y += 10
-        width = LABEL + BAR + 4
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {y}" role="img" '
-            f'aria-label="{escape(self.alt())}" class="h2d-drawing" style="width: {width}px; '
-            f'max-width: 100%; height: auto; font-family: inherit">{"".join(parts)}</svg>'
-        )
-
-    @staticmethod
-    def _length(what: str, value: float) -> float:
-        """Return how long a bar is; the axis leaves room for its number."""
-        low, high = math.log10(LOWEST[what]), math.log10(HIGHEST[what])
-        return 0 if value < LOWEST[what] else (math.log10(value) - low) / (high - low) * BAR
-
-    def html(self) -> str:
-        """Return the picture with its sentence below it."""
-        return f'<div class="h2d-explorer">{self.svg()}<p>{escape(self.summary())}</p></div>'
-
-    def _repr_html_(self) -> str:
-        return self.html()
+        return svg.picture(parts, self.alt(), (0, 0, LABEL + BAR + 4, y))
 
 
-class ConvolutionExplorer(Explorer):
-    """Sliders and the picture where a kernel runs; the picture alone in a static page."""
-
-    picture: ConvolutionPicture
-
-    def widget(self) -> Any:
-        """Return the sliders and the picture as one ipywidgets box."""
-        import ipywidgets
-
-        look = {"style": {"description_width": "7em"}, "layout": {"width": "min(100%, 28em)"}}
-        moved = {
-            name: ipywidgets.SelectionSlider(
-                options=CHOICES[name], value=value, description=name.replace("_", " "), **look
-            )
-            for name, value in self.picture.given.items()
-        }
-        return self.linked(moved, ConvolutionPicture)
-
-
-def explore_convolution(
-    channels: int = 64, out_channels: int = 64, kernel: int = 3, size: int = 64
-) -> ConvolutionExplorer:
-    """Show what four ways of computing a convolution of one float32 image cost: direct, im2col, FFT and Winograd.
-
-    Operations are multiplications and additions together, the workspace is in bytes; both are counted, not measured.
-
-    Parameters
-    ----------
-    channels, out_channels
-        Channels of the image and of the result, powers of two from 1 to 512.
-    kernel
-        The kernels' side in pixels, an odd number from 1 to 63; the explorer has ten of them.
-    size
-        The image's side in pixels, from 16 to 512; the explorer has eight of them.
-
-    Raises
-    ------
-    ValueError
-        If a number is none of those that the explorer has.
-    """
-    return ConvolutionExplorer(ConvolutionPicture(channels, out_channels, kernel, size))
+def _length(what: str, value: float) -> float:
+    """Return how long a bar is; the axis leaves room for its number."""
+    low, high = math.log10(LOWEST[what]), math.log10(HIGHEST[what])
+    return 0 if value < LOWEST[what] else (math.log10(value) - low) / (high - low) * BAR
 
 
 def _number(value: float) -> str:
@@ -198,6 +145,25 @@ def _bytes(value: float) -> str:
     return "none" if not value else f"{_number(value)}B" if value >= 1e3 else f"{value:.0f} B"
 
 
-def _text(x: float, y: float, text: str, fill: str, bold: bool = False) -> str:
-    weight = ' font-weight="700"' if bold else ""
-    return f'<text x="{x:g}" y="{y:g}" font-size="12" fill="{fill}"{weight}>{escape(text)}</text>'
+def explore_convolution(
+    channels: int = 64, out_channels: int = 64, kernel: int = 3, size: int = 64
+) -> Explorer[ConvolutionPicture]:
+    """Show what four ways of computing a convolution of one float32 image cost: direct, im2col, FFT and Winograd.
+
+    Operations are multiplications and additions together, the workspace is in bytes; both are counted, not measured.
+
+    Parameters
+    ----------
+    channels, out_channels
+        Channels of the image and of the result, powers of two from 1 to 512.
+    kernel
+        The kernels' side in pixels, one of 1, 3, 5, 7, 11, 15, 21, 31, 41 and 63.
+    size
+        The image's side in pixels, one of 16, 32, 64, 96, 128, 192, 256 and 512.
+
+    Raises
+    ------
+    ValueError
+        If the explorer does not have one of the numbers.
+    """
+    return Explorer(ConvolutionPicture(channels, out_channels, kernel, size))

@@ -1,4 +1,4 @@
-"""The explorer of what copying costs: host and device over the size of the work, and where their lines cross.
+"""The cost explorer: the time on host and device over the size of the work, and where their lines cross.
 
 The model is that of `h2d.predict`, for arrays of `size` float32 numbers that are copied to the device, go through `k`
 launches there and are copied back, `batch` arrays at a time. Seconds for one array:
@@ -6,48 +6,30 @@ launches there and are copied back, `batch` arrays at a time. Seconds for one ar
     host    k × size × operations ÷ host rate
     device  (k × launch + 2 × latency) ÷ batch + 8 × size ÷ bandwidth + k × size × operations ÷ device rate
 
-One thing after the other: nothing overlaps, and both rates are at their limits whatever the size.
+Nothing overlaps, and both rates are at their limits for every size.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
-from html import escape
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
-from host_to_device.exploring.explorer import INK, QUIET, WARNING, Explorer
-from host_to_device.rendering import units
+from host_to_device.exploring.explorer import Explorer, Number, Picture
+from host_to_device.rendering import svg, units
+from host_to_device.rendering.palette import BLUE, GREEN, INK, LINE, ORANGE, PURPLE, QUIET
+from host_to_device.rendering.table import Table
 
 BYTES = 8  # of an element: float32 there and float32 back
-LINE, HOST, DEVICE = "var(--h2d-line, #d9d9d9)", "var(--h2d-blue, #0072b2)", "var(--h2d-orange, #d55e00)"
-PARTS = {
-    "launches": "var(--h2d-blue, #0072b2)",
-    "latency": "var(--h2d-purple, #aa4499)",
-    "moving bytes": "var(--h2d-orange, #d55e00)",
-    "arithmetic": "var(--h2d-green, #009e73)",
-}
-
-# What each slider moves: label, smallest and largest value, unit.
-SLIDERS = {
-    "size": ("elements", 100, 100_000_000, ""),
-    "batch": ("arrays at a time", 1, 10_000, ""),
-    "k": ("launches a round trip", 1, 1_000, ""),
-    "operations": ("operations an element", 1, 10_000, ""),
-    "launch": ("launch cost", 0.1, 100, "µs"),
-    "latency": ("link latency", 0.1, 1_000, "µs"),
-    "bandwidth": ("link bandwidth", 1, 1_000, "GB/s"),
-    "device_rate": ("device rate", 100, 100_000, "GFLOP/s"),
-    "host_rate": ("host rate", 1, 10_000, "GFLOP/s"),
-}
-WHOLE = ("size", "batch", "k")
+HOST, DEVICE = BLUE, ORANGE
+PARTS = {"launches": BLUE, "latency": PURPLE, "moving bytes": ORANGE, "arithmetic": GREEN}
 
 LEFT, RIGHT, TOP, BOTTOM, WIDTH, HEIGHT = 52, 62, 14, 40, 460, 270  # of the chart, in the SVG's own units
 SIZES, SECONDS = (1e2, 1e8), (1e-7, 1e1)
 
 
 @dataclass(frozen=True)
-class CostPicture:
+class CostPicture(Picture):
     """Time on host and device over the size of an array, as a picture; see `explore_cost` for the parameters."""
 
     size: int = 10_000
@@ -60,23 +42,24 @@ class CostPicture:
     device_rate: float = 15_700
     host_rate: float = 100
 
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            value, (_, low, high, unit) = getattr(self, field.name), SLIDERS[field.name]
-            whole = field.name in WHOLE
-            fits = isinstance(value, int if whole else (int, float)) and not isinstance(value, bool)
-            if not fits or not low <= value <= high:
-                kind = "a whole number" if whole else "a number"
-                raise ValueError(
-                    f"{field.name} is {value!r}: the picture takes {kind} from {low:,} to {high:,} {unit}".rstrip()
-                )
+    controls: ClassVar = {
+        "size": Number("elements", 100, 100_000_000, log=True),
+        "batch": Number("arrays at a time", 1, 10_000, log=True),
+        "k": Number("launches a round trip", 1, 1_000, log=True),
+        "operations": Number("operations an element", 1, 10_000, whole=False, log=True),
+        "launch": Number("launch cost", 0.1, 100, "µs", whole=False, log=True),
+        "latency": Number("link latency", 0.1, 1_000, "µs", whole=False, log=True),
+        "bandwidth": Number("link bandwidth", 1, 1_000, "GB/s", whole=False, log=True),
+        "device_rate": Number("device rate", 100, 100_000, "GFLOP/s", whole=False, log=True),
+        "host_rate": Number("host rate", 1, 10_000, "GFLOP/s", whole=False, log=True),
+    }
 
     def host(self, size: float) -> float:
-        """Return the seconds that the host takes for one array of so many elements."""
+        """Return the seconds that the host takes for one array of `size` elements."""
         return size * self._host_each
 
     def parts(self, size: float) -> dict[str, float]:
-        """Return the seconds that the device takes for one array of so many elements, by what takes them."""
+        """Return the four parts of the seconds that the device takes for one array of `size` elements."""
         return {
             "launches": self.k * self.launch * 1e-6 / self.batch,
             "latency": 2 * self.latency * 1e-6 / self.batch,
@@ -85,7 +68,7 @@ class CostPicture:
         }
 
     def device(self, size: float) -> float:
-        """Return the seconds that the device takes for one array of so many elements."""
+        """Return the seconds that the device takes for one array of `size` elements."""
         return math.fsum(self.parts(size).values())
 
     @property
@@ -94,9 +77,14 @@ class CostPicture:
 
     @property
     def crossover(self) -> float | None:
-        """The number of elements from which on the device is faster; None if it never is."""
+        """The number of elements above which the device is faster; None if it never is."""
         fixed, each = self.device(0), self.device(1) - self.device(0)
         return fixed / (self._host_each - each) if self._host_each > each else None
+
+    @property
+    def warns(self) -> bool:
+        """Whether the device is never faster."""
+        return self.crossover is None
 
     def summary(self) -> str:
         """Return what the picture shows, in a few sentences."""
@@ -114,73 +102,61 @@ class CostPicture:
         return text + f"The lines cross at {units.digits(self.crossover)} elements."
 
     def alt(self) -> str:
-        """Return what the picture shows, for those who do not see it."""
+        """Return what the picture shows, for readers who do not see it."""
         return f"Time for one array against its number of elements, both axes logarithmic. The host's line rises in proportion; the device's is flat at first and rises later. {self.summary()}"
 
     def svg(self) -> str:
-        """Return the picture: both lines, where they cross, and what the device's time is made of at this size."""
+        """Return the picture: both lines, where they cross, and the parts of the device's time at this size."""
         parts = [*self._axes()]
-        for name, seconds, colour in (("host", self.host, HOST), ("device", self.device, DEVICE)):
-            places = [10 ** (2 + step / 8) for step in range(49)]
-            points = [(self._x(place), self._y(seconds(place))) for place in places]
-            inside = [(x, y) for x, y in points if TOP <= y <= HEIGHT - BOTTOM]
-            path = " ".join(f"{x:.1f},{y:.1f}" for x, y in inside)
-            parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
-            if inside:
-                x, y = inside[-1]
-                parts.append(_text(x + 5, y + 4 + (9 if name == "device" else -5), name, colour, "start"))
+        for name, seconds, colour, side in (
+            ("host", self.host, HOST, -5),
+            ("device", self.device, DEVICE, 9),
+        ):
+            sizes = [10 ** (2 + step / 8) for step in range(49)]
+            points = [
+                (self._x(size), self._y(seconds(size))) for size in sizes if self._is_inside(seconds(size))
+            ]
+            parts.append(svg.curve(points, colour, stroke_width=2))
+            if points:
+                x, y = points[-1]
+                parts.append(svg.text(x + 5, y + 4 + side, name, colour))
         x = self._x(self.size)
-        parts.append(
-            f'<line x1="{x:.1f}" y1="{TOP}" x2="{x:.1f}" y2="{HEIGHT - BOTTOM}" stroke="{QUIET}" stroke-dasharray="2 3"/>'
-        )
-        for seconds, colour in ((self.host, HOST), (self.device, DEVICE)):
-            y = self._y(seconds(self.size))
-            if TOP <= y <= HEIGHT - BOTTOM:
-                parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{colour}"/>')
-        if self.crossover is not None and SIZES[0] <= self.crossover <= SIZES[1]:
-            cx, cy = self._x(self.crossover), self._y(self.host(self.crossover))
-            if TOP <= cy <= HEIGHT - BOTTOM:
-                parts.append(
-                    f'<circle cx="{cx:.1f}" cy="{cy:.1f}" r="8" fill="none" stroke="{INK}" stroke-width="1.5"/>'
-                )
-                parts.append(
-                    _text(
-                        cx + 12,
-                        cy + 16,
-                        f"{units.short(float(f'{self.crossover:.2g}'))} elements",
-                        INK,
-                        "start",
-                    )
-                )
+        parts.append(svg.line(x, TOP, x, HEIGHT - BOTTOM, QUIET, stroke_dasharray="2 3"))
+        for now, colour in ((self.host(self.size), HOST), (self.device(self.size), DEVICE)):
+            if self._is_inside(now):
+                parts.append(svg.circle(x, self._y(now), 4, colour))
+        cross = self.crossover
+        if cross is not None and SIZES[0] <= cross <= SIZES[1] and self._is_inside(self.host(cross)):
+            x, y = self._x(cross), self._y(self.host(cross))
+            parts.append(svg.circle(x, y, 8, "none", stroke=INK, stroke_width=1.5))
+            parts.append(svg.text(x + 12, y + 16, f"{units.short(float(f'{cross:.2g}'))} elements"))
         parts += self._bar()
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT + 58}" role="img" '
-            f'aria-label="{escape(self.alt())}" class="h2d-drawing" '
-            f'style="width: {WIDTH * 1.35:.0f}px; max-width: 100%; height: auto; font-family: inherit">{"".join(parts)}</svg>'
-        )
+        return svg.picture(parts, self.alt(), (0, 0, WIDTH, HEIGHT + 58), WIDTH * 1.35)
+
+    @staticmethod
+    def _is_inside(seconds: float) -> bool:
+        """Whether the chart shows a time."""
+        return SECONDS[0] <= seconds <= SECONDS[1]
 
     def _x(self, size: float) -> float:
         return LEFT + (WIDTH - LEFT - RIGHT) * _share(size, *SIZES)
 
     def _y(self, seconds: float) -> float:
-        return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * _share(max(seconds, 1e-12), *SECONDS)
+        return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * _share(seconds, *SECONDS)
 
     def _axes(self) -> list[str]:
         parts = []
         for power in range(2, 9, 2):
             x = self._x(10.0**power)
-            parts.append(
-                f'<line x1="{x:.1f}" y1="{TOP}" x2="{x:.1f}" y2="{HEIGHT - BOTTOM}" stroke="{LINE}"/>'
-            )
-            parts.append(_text(x, HEIGHT - BOTTOM + 16, units.short(10.0**power), INK, "middle"))
-        for power in range(-6, 1, 2):
+            parts.append(svg.line(x, TOP, x, HEIGHT - BOTTOM, LINE))
+            parts.append(svg.text(x, HEIGHT - BOTTOM + 16, units.short(10.0**power), anchor="middle"))
+        for power, label in ((-6, "1 µs"), (-4, "100 µs"), (-2, "10 ms"), (0, "1 s")):
             y = self._y(10.0**power)
-            parts.append(
-                f'<line x1="{LEFT}" y1="{y:.1f}" x2="{WIDTH - RIGHT}" y2="{y:.1f}" stroke="{LINE}"/>'
-            )
-            label = {-6: "1 µs", -4: "100 µs", -2: "10 ms", 0: "1 s"}[power]
-            parts.append(_text(LEFT - 6, y + 4, label, INK, "end"))
-        parts.append(_text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 6, "elements of the array", QUIET, "middle"))
+            parts.append(svg.line(LEFT, y, WIDTH - RIGHT, y, LINE))
+            parts.append(svg.text(LEFT - 6, y + 4, label, anchor="end"))
+        parts.append(
+            svg.text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 6, "elements of the array", QUIET, "middle")
+        )
         return parts
 
     def _bar(self) -> list[str]:
@@ -189,50 +165,28 @@ class CostPicture:
         total, parts = math.fsum(found.values()), []
         for name, value in found.items():
             width = WIDTH * value / total
-            parts.append(
-                f'<rect x="{x:.1f}" y="{top}" width="{width:.1f}" height="16" fill="{PARTS[name]}"/>'
-            )
+            parts.append(svg.box(x, top, width, 16, PARTS[name]))
             x += width
         for place, (name, value) in enumerate(found.items()):
             left = place * WIDTH / len(found)
-            parts.append(f'<rect x="{left:.1f}" y="{top + 25}" width="9" height="9" fill="{PARTS[name]}"/>')
-            parts.append(_text(left + 13, top + 34, name, INK, "start"))
-            parts.append(_text(left + 13, top + 48, f"{value / total:.0%}", QUIET, "start"))
+            parts.append(svg.box(left, top + 25, 9, 9, PARTS[name]))
+            parts.append(svg.text(left + 13, top + 34, name))
+            parts.append(svg.text(left + 13, top + 48, f"{value / total:.0%}", QUIET))
         return parts
 
-    def table(self) -> str:
-        """Return both lines as a table, folded: a row for each power of ten of elements, and one for this size."""
+    def table(self) -> Table:
+        """Return both lines as a table: a row for each power of ten of elements, and one for this size."""
         head = ("elements", "host", *PARTS, "device")
         rows = []
         for size in sorted({self.size, *(10**power for power in range(2, 9))}):
             seconds = (self.host(size), *self.parts(size).values(), self.device(size))
-            cells = "".join(f"<td>{escape(units.seconds(each))}</td>" for each in seconds)
-            rows.append(f'<tr><th scope="row">{size:,}</th>{cells}</tr>')
-        names = "".join(f'<th scope="col">{name}</th>' for name in head)
-        return (
-            "<details><summary>These numbers as a table</summary>"
-            '<div role="region" aria-label="Table: time on host and device" tabindex="0" style="overflow-x: auto">'
-            '<table class="table"><caption>Time for one array; the device\'s is the sum of its four parts</caption>'
-            f"<thead><tr>{names}</tr></thead><tbody>{''.join(rows)}</tbody></table></div></details>"
-        )
-
-    def html(self) -> str:
-        """Return the picture with its sentences and its numbers below it."""
-        colour = f' style="color: {WARNING}"' if self.crossover is None else ""
-        return f'<div class="h2d-explorer">{self.svg()}<p{colour}>{escape(self.summary())}</p>{self.table()}</div>'
-
-    def _repr_html_(self) -> str:
-        return self.html()
+            rows.append((f"{size:,}", *map(units.seconds, seconds)))
+        caption = "Time for one array on host and device; the device's is the sum of its four parts"
+        return Table(caption, head, tuple(rows), tuple(range(len(head))))
 
 
-class CostExplorer(Explorer):
-    """Sliders and the picture where a kernel runs; the picture alone in a static page."""
-
-    picture: CostPicture
-
-    def widget(self) -> Any:
-        """Return the sliders and the picture as one ipywidgets box."""
-        return self.on_scales(SLIDERS, WHOLE, CostPicture, width="11em")
+def _share(value: float, low: float, high: float) -> float:
+    return math.log(value / low) / math.log(high / low)
 
 
 def explore_cost(
@@ -246,12 +200,12 @@ def explore_cost(
     bandwidth: float = 16,
     device_rate: float = 15_700,
     host_rate: float = 100,
-) -> CostExplorer:
-    """Show what host and device take for arrays that are copied there and back; sliders move every number.
+) -> Explorer[CostPicture]:
+    """Show how long host and device take for arrays that are copied there and back; sliders move every number.
 
     The defaults of the device are documented for a Tesla V100 on PCI Express 3.0: NVIDIA's "Getting Started with CUDA
     Graphs" (launches, waits), "CUDA C++ Best Practices Guide" (link) and Volta whitepaper (rate). The host's rate is
-    an assumption, of a few cores. Everything that it shows is computed, nothing is measured.
+    an assumption, of a few cores. The times are computed, not measured.
 
     Parameters
     ----------
@@ -264,27 +218,19 @@ def explore_cost(
     operations
         Floating-point operations on an element by a launch, 1 to 10,000. The default is that of a matrix product.
     launch
-        What a launch costs, in microseconds, 0.1 to 100.
+        Cost of a launch, in microseconds, 0.1 to 100.
     latency
-        What a copy costs, however small, with the wait for it, in microseconds, 0.1 to 1,000.
+        Cost of a copy of no bytes with the wait for it, in microseconds, 0.1 to 1,000.
     bandwidth
-        Of the link, in GB/s, 1 to 1,000.
+        Bandwidth of the link, in GB/s, 1 to 1,000.
     device_rate, host_rate
-        In GFLOP/s, 100 to 100,000 and 1 to 10,000.
+        Operations per second, in GFLOP/s, 100 to 100,000 and 1 to 10,000.
 
     Raises
     ------
     ValueError
         If a number is not within these limits.
     """
-    return CostExplorer(
+    return Explorer(
         CostPicture(size, batch, k, operations, launch, latency, bandwidth, device_rate, host_rate)
     )
-
-
-def _share(value: float, low: float, high: float) -> float:
-    return math.log(value / low) / math.log(high / low)
-
-
-def _text(x: float, y: float, text: str, fill: str, anchor: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="12" text-anchor="{anchor}" fill="{fill}">{escape(text)}</text>'

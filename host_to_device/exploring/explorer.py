@@ -1,221 +1,227 @@
-"""Explorers: pictures of the model that the reader can move.
+"""What all explorers share: controls that the reader moves, a picture of their values, and the two put together.
 
-Each one is drawn by Python as SVG. With a kernel, sliders redraw it; in a static page the picture of its
-first state stands in its place, so it is worth looking at without moving anything.
+Python draws each picture as SVG. With a kernel, moving a control draws the picture anew. A static page shows the
+picture of the first values, so that picture is worth looking at without moving anything.
 """
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Collection
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, ClassVar, Generic, TypeVar
 
-# Fill of a block's cells. The book's style sheet sets the variables for light and dark pages; elsewhere the
-# colours behind the commas hold.
-BLOCK_FILLS = (
-    "var(--h2d-blue-soft, #dcebf7)",
-    "var(--h2d-orange-soft, #fbe5d6)",
-    "var(--h2d-green-soft, #dcf2ea)",
-)
-IDLE_FILL = "var(--h2d-idle, #ece9e4)"
-INK = "var(--h2d-ink, #1a1a1a)"
-QUIET = "var(--h2d-quiet, #6b6b6b)"
-WARNING = "var(--h2d-orange-text, #b84a00)"
-
-CELL, GAP, LABEL = 34, 4, 84  # lengths in the SVG's own units
-LARGEST = {"n": 96, "blocks": 8, "threads_per_block": 16}
+from host_to_device.rendering.palette import QUIET, WARNING
+from host_to_device.rendering.table import Table
 
 
-class GridPicture:
-    """Which element each thread of a one-dimensional grid takes, as a picture.
+@dataclass(frozen=True)
+class Number:
+    """A number within limits, moved by a slider.
 
-    Parameters
+    Attributes
     ----------
-    n
-        Number of elements, 1 to 96.
-    blocks, threads_per_block
-        Size of the grid, 1 to 8, and of each block, 1 to 16.
+    label, unit
+        What stands beside the slider; `unit` is "" for a plain number.
+    low, high
+        The smallest and the largest value.
+    whole
+        Whether it must be a whole number.
+    log
+        Whether the slider is logarithmic.
+    """
+
+    label: str
+    low: float
+    high: float
+    unit: str = ""
+    whole: bool = True
+    log: bool = False
+
+    @property
+    def description(self) -> str:
+        """What stands beside the slider."""
+        return f"{self.label} ({self.unit})" if self.unit else self.label
+
+    def checked(self, name: str, value: Any) -> Any:
+        """Return the value of the parameter `name`, or raise ValueError if it is outside the limits."""
+        fits = isinstance(value, int if self.whole else int | float) and not isinstance(value, bool)
+        if fits and self.low <= value <= self.high:
+            return value
+        wanted = f"a {'whole ' * self.whole}number from {self.low:,} to {self.high:,} {self.unit}".rstrip()
+        raise ValueError(f"{name} is {value!r}: the picture takes {wanted}")
+
+    def slider(self, value: Any, **look: Any) -> Any:
+        """Return an ipywidgets slider at `value`."""
+        import ipywidgets
+
+        shared = {"value": value, "description": self.description, **look}
+        if self.log:
+            ends = {"min": math.log10(self.low), "max": math.log10(self.high), "step": 0.05}
+            return ipywidgets.FloatLogSlider(readout_format=",.0f" if self.whole else ".3g", **ends, **shared)
+        kind = ipywidgets.IntSlider if self.whole else ipywidgets.FloatSlider
+        return kind(min=self.low, max=self.high, **shared)
+
+    def read(self, value: float) -> float:
+        """Return the number that a slider at `value` means; at its ends, rounding may carry `value` past the limit."""
+        value = min(max(value, self.low), self.high)
+        return round(value) if self.whole else value
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of several values, picked from a menu or with a slider.
+
+    Attributes
+    ----------
+    label
+        What stands beside the menu.
+    values
+        The values; a mapping also has the menu's words for each.
+    ordered
+        Whether a slider takes the menu's place.
+    offered
+        Tells of a value whether the menu has it on this machine.
+    """
+
+    label: str
+    values: Iterable[Any] | Mapping[Any, str]
+    ordered: bool = False
+    offered: Callable[[Any], bool] = lambda value: True
+
+    @property
+    def description(self) -> str:
+        """What stands beside the menu."""
+        return self.label
+
+    def checked(self, name: str, value: Any) -> Any:
+        """Return the value of the parameter `name`, or raise ValueError if it is not one of the values."""
+        known = tuple(self.values)
+        if isinstance(value, bool) or value not in known:
+            raise ValueError(f"{name} is {value!r}: the picture takes one of {', '.join(map(repr, known))}")
+        return known[known.index(value)]
+
+    def slider(self, value: Any, **look: Any) -> Any:
+        """Return an ipywidgets menu or slider at `value`."""
+        import ipywidgets
+
+        words = self.values if isinstance(self.values, Mapping) else {each: str(each) for each in self.values}
+        options = [(said, each) for each, said in words.items() if self.offered(each)]
+        shared = {"options": options, "value": value, "description": self.description, **look}
+        if self.ordered:
+            return ipywidgets.SelectionSlider(**shared)
+        shared.pop("continuous_update")
+        return ipywidgets.Dropdown(**shared)
+
+    def read(self, value: Any) -> Any:
+        """Return the value that was picked."""
+        return value
+
+
+@dataclass(frozen=True)
+class Picture(ABC):
+    """A picture of some values. A subclass has a field for each of its controls.
+
+    Attributes
+    ----------
+    controls
+        The controls by the names of their fields.
+    slow
+        Whether drawing takes so long that a slider should wait until it is let go.
+    key
+        How the picture is to be read, for pictures whose marks need it.
 
     Raises
     ------
     ValueError
-        If a size is not a whole number within these limits.
+        If a control does not take its field's value.
     """
 
-    def __init__(self, n: int, blocks: int, threads_per_block: int) -> None:
-        for name, value in (("n", n), ("blocks", blocks), ("threads_per_block", threads_per_block)):
-            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST[name]:
-                raise ValueError(
-                    f"{name} is {value!r}: the picture takes a whole number from 1 to {LARGEST[name]}"
-                )
-        self.n, self.blocks, self.threads_per_block = n, blocks, threads_per_block
+    controls: ClassVar[Mapping[str, Number | Choice]]
+    slow: ClassVar[bool] = False
+    key: ClassVar[str] = ""
 
-    @property
-    def threads(self) -> int:
-        return self.blocks * self.threads_per_block
+    def __post_init__(self) -> None:
+        for name, control in self.controls.items():
+            object.__setattr__(self, name, control.checked(name, getattr(self, name)))
 
-    @property
-    def idle(self) -> int:
-        """Number of threads that have no element."""
-        return max(0, self.threads - self.n)
-
-    @property
-    def missed(self) -> int:
-        """Number of elements that no thread takes."""
-        return max(0, self.n - self.threads)
-
-    def summary(self) -> str:
-        """Return what the picture shows, in a sentence."""
-        text = (
-            f"{self.blocks} × {self.threads_per_block} = {self.threads} threads "
-            f"for {self.n} element{'s' if self.n > 1 else ''}: "
-        )
-        if self.missed:
-            return text + f"{self.missed} left out, elements {self.threads} to {self.n - 1}."
-        if self.idle:
-            return text + f"{self.idle} idle, stopped by the guard."
-        return text + "one each."
-
-    def alt(self) -> str:
-        rows = []
-        for block in range(self.blocks):
-            first, last = block * self.threads_per_block, (block + 1) * self.threads_per_block - 1
-            if first >= self.n:
-                rows.append(f"block {block} takes none")
-            else:
-                rows.append(f"block {block} takes elements {first} to {min(last, self.n - 1)}")
-        return f"{self.summary()} {'; '.join(rows)}."
-
+    @abstractmethod
     def svg(self) -> str:
-        """Return the picture: a row a block, a cell a thread, in it the element that the thread takes."""
-        width = LABEL + self.threads_per_block * (CELL + GAP)
-        height = (self.blocks + 1) * (CELL + GAP)
-        parts = [
-            _text(LABEL + thread * (CELL + GAP) + CELL / 2, CELL * 0.7, str(thread), QUIET, 12)
-            for thread in range(self.threads_per_block)
-        ]
-        parts.append(_text(0, CELL * 0.7, "threadIdx.x", QUIET, 12, "start"))
-        for block in range(self.blocks):
-            y = (block + 1) * (CELL + GAP)
-            parts.append(_text(0, y + CELL * 0.65, f"block {block}", QUIET, 13, "start"))
-            for thread in range(self.threads_per_block):
-                x = LABEL + thread * (CELL + GAP)
-                element = block * self.threads_per_block + thread
-                taken = element < self.n
-                fill = BLOCK_FILLS[block % len(BLOCK_FILLS)] if taken else IDLE_FILL
-                edge = "none" if taken else QUIET
-                parts.append(
-                    f'<rect x="{x}" y="{y}" width="{CELL}" height="{CELL}" rx="5" fill="{fill}" '
-                    f'stroke="{edge}" stroke-dasharray="3 3"/>'
-                )
-                parts.append(
-                    _text(
-                        x + CELL / 2,
-                        y + CELL * 0.65,
-                        str(element) if taken else "–",
-                        INK if taken else QUIET,
-                        14,
-                    )
-                )
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
-            f'aria-label="{escape(self.alt())}" style="width: {width}px; max-width: 100%; height: auto; '
-            f'font-family: inherit">{"".join(parts)}</svg>'
-        )
+        """Return the picture."""
+
+    @abstractmethod
+    def summary(self) -> str:
+        """Return what the picture shows, in a few sentences."""
+
+    @abstractmethod
+    def alt(self) -> str:
+        """Return what the picture shows, for readers who do not see it."""
+
+    @property
+    def warns(self) -> bool:
+        """Whether the summary tells of something bad, and so has the colour of warnings."""
+        return False
+
+    def table(self) -> Table | None:
+        """Return the picture's numbers, or None where the summary has them all."""
+        return None
 
     def html(self) -> str:
-        """Return the picture with its sentence below it."""
-        colour = f' style="color: {WARNING}"' if self.missed else ""
-        return f'<div class="h2d-explorer">{self.svg()}<p{colour}>{escape(self.summary())}</p></div>'
+        """Return the picture with its key, its summary and its numbers below it."""
+        key = f'<p style="color: {QUIET}">{escape(self.key)}</p>' if self.key else ""
+        colour = f' style="color: {WARNING}"' if self.warns else ""
+        table = self.table()
+        folded = (
+            ""
+            if table is None
+            else (
+                "<details><summary>These numbers as a table</summary>"
+                f'<div role="region" aria-label="Table: {escape(table.caption)}" tabindex="0" '
+                f'style="overflow-x: auto">{table._repr_html_()}</div></details>'
+            )
+        )
+        summary = f"<p{colour}>{escape(self.summary())}</p>"
+        return f'<div class="h2d-explorer">{self.svg()}{key}{summary}{folded}</div>'
 
     def _repr_html_(self) -> str:
         return self.html()
 
 
-def _text(x: float, y: float, text: str, fill: str, size: int, anchor: str = "middle") -> str:
-    return f'<text x="{x}" y="{y:.0f}" font-size="{size}" text-anchor="{anchor}" fill="{fill}">{escape(text)}</text>'
+Drawn = TypeVar("Drawn", bound=Picture)
 
 
-class Explorer:
-    """Sliders and a picture where a kernel runs; the picture alone in a static page."""
+class Explorer(Generic[Drawn]):
+    """Controls and a picture where a kernel runs; the picture alone in a static page."""
 
-    def __init__(self, picture: GridPicture) -> None:
+    def __init__(self, picture: Drawn) -> None:
         self.picture = picture
 
     def widget(self) -> Any:
-        """Return the sliders and the picture as one ipywidgets box."""
+        """Return the controls and the picture as one ipywidgets box; moving a control draws the picture anew."""
         import ipywidgets
 
-        names = {"n": "elements", "blocks": "blocks", "threads_per_block": "threads a block"}
-        sliders = {
-            name: ipywidgets.IntSlider(
-                value=getattr(self.picture, name),
-                min=1,
-                max=LARGEST[name],
-                description=label,
-                style={"description_width": "8em"},
-                layout={"width": "min(100%, 28em)"},
-            )
-            for name, label in names.items()
+        kind, declared = type(self.picture), self.picture.controls
+        letters = max(len(control.description) for control in declared.values())
+        look = {
+            "style": {"description_width": f"{2.5 + 0.4 * letters:.3g}em"},
+            "layout": {"width": f"min(100%, {23 + 0.4 * letters:.3g}em)"},
+            "continuous_update": not self.picture.slow,
         }
-        return self.linked(sliders, GridPicture)
-
-    def linked(self, controls: dict[str, Any], picture: Callable[..., Any]) -> Any:
-        """Return the controls and the picture as one box; each move of a control draws the picture anew.
-
-        `picture` makes one of the controls' values, which it gets by the controls' names.
-        """
-        import ipywidgets
-
+        moved = {
+            name: control.slider(getattr(self.picture, name), **look) for name, control in declared.items()
+        }
         view = ipywidgets.HTML(self.picture.html())
 
         def redraw(_change: object) -> None:
-            self.picture = picture(**{name: control.value for name, control in controls.items()})
+            self.picture = kind(**{name: declared[name].read(each.value) for name, each in moved.items()})
             view.value = self.picture.html()
 
-        for control in controls.values():
-            control.observe(redraw, names="value")
-        return ipywidgets.VBox([*controls.values(), view])
-
-    def on_scales(
-        self,
-        scales: dict[str, tuple[str, float, float, str]],
-        whole: Collection[str],
-        picture: Callable[..., Any],
-        width: str,
-    ) -> Any:
-        """Return logarithmic sliders and the picture as one box.
-
-        `scales` has label, low, high and unit of each; those in `whole` are whole numbers; `width` is the labels'.
-        """
-        import ipywidgets
-
-        sliders = {
-            name: ipywidgets.FloatLogSlider(
-                value=getattr(self.picture, name),
-                base=10,
-                min=math.log10(low),
-                max=math.log10(high),
-                step=0.05,
-                description=f"{label} ({unit})" if unit else label,
-                readout_format=",.0f" if name in whole else ".3g",
-                style={"description_width": width},
-                layout={"width": "min(100%, 32em)"},
-            )
-            for name, (label, low, high, unit) in scales.items()
-        }
-
-        def of_values(**asked: float) -> Any:
-            values = {}
-            for name, value in asked.items():
-                _, low, high, _ = scales[name]
-                value = min(max(value, low), high)  # a power of ten may land a hair beyond the end
-                values[name] = round(value) if name in whole else value
-            return picture(**values)
-
-        return self.linked(sliders, of_values)
+        for each in moved.values():
+            each.observe(redraw, names="value")
+        return ipywidgets.VBox([*moved.values(), view])
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
         # Spelled out, because ipywidgets 7 (Colab's) has no method that returns it.
@@ -228,21 +234,3 @@ class Explorer:
         if "google.colab" not in sys.modules:
             bundle["text/html"] = self.picture.html()
         return bundle
-
-
-def explore_grid(n: int = 20, blocks: int = 3, threads_per_block: int = 8) -> Explorer:
-    """Show which element each thread of a one-dimensional grid takes; sliders move the three sizes.
-
-    Parameters
-    ----------
-    n
-        Number of elements, 1 to 96.
-    blocks, threads_per_block
-        Size of the grid, 1 to 8, and of each block, 1 to 16.
-
-    Raises
-    ------
-    ValueError
-        If a size is not a whole number within these limits.
-    """
-    return Explorer(GridPicture(n, blocks, threads_per_block))

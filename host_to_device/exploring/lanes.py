@@ -1,31 +1,35 @@
-"""The explorer of a sum by shuffles: whose numbers arrive, for a width of the warp and a first offset of the loop.
+"""The lanes explorer: whose numbers arrive in a sum by shuffles, for a warp size and a first offset of the loop.
 
-A block of 64 threads adds its numbers: in steps that halve the offset each thread adds what the lane so far above it
-has, by the rule of `__shfl_down_sync` (a lane that is not there gives the asker its own number), and the first lane of
-each warp adds what it has to the result.
+A block of 64 threads adds its numbers. In each step a thread adds the number of the lane that is `offset` above it,
+by the rule of `__shfl_down_sync`: where there is no such lane, the thread gets its own number. The offset is halved
+from step to step. At the end the first lane of each warp adds its number to the result.
 """
 
 from __future__ import annotations
 
-from html import escape
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
-from host_to_device.exploring.explorer import INK, QUIET, WARNING, Explorer, _text
+from host_to_device.exploring.explorer import Choice, Explorer, Picture
+from host_to_device.rendering import svg
+from host_to_device.rendering.palette import (
+    BLUE,
+    BLUE_SOFT,
+    IDLE,
+    ORANGE,
+    ORANGE_SOFT,
+    PURPLE,
+    QUIET,
+)
 
 THREADS = 64
-WIDTHS = (32, 64)
-FIRSTS = (1, 2, 4, 8, 16, 32)
 
-A_ROW = 16  # threads in a row of the picture, so that a phone shows them in their size
+A_ROW = 16  # threads in a row of the picture, so that a phone shows them unscaled
 LABEL, CELL, GAP, BETWEEN = 30, 20, 2, 14  # lengths in the SVG's own units
-ONCE, NEVER, OFTEN = (
-    "var(--h2d-blue-soft, #dcebf7)",
-    "var(--h2d-orange-soft, #fbe5d6)",
-    "var(--h2d-idle, #ece9e4)",
-)
-EDGES = ("var(--h2d-blue, #0072b2)", "var(--h2d-orange, #d55e00)", "var(--h2d-purple, #aa4499)")
+NEVER, ONCE, OFTEN = (ORANGE_SOFT, ORANGE), (BLUE_SOFT, BLUE), (IDLE, PURPLE)  # fill and edge
 
 
 def heard(warp_size: int, first: int) -> list[int]:
@@ -49,22 +53,32 @@ def heard(warp_size: int, first: int) -> list[int]:
     return has[::warp_size].sum(axis=0).tolist()
 
 
-class LanesPicture:
-    """Whose numbers are in a sum by shuffles, as a picture; see `explore_lanes` for the parameters."""
+@dataclass(frozen=True)
+class LanesPicture(Picture):
+    """How often each number is in a sum by shuffles, as a picture; see `explore_lanes` for the parameters."""
 
-    def __init__(self, warp_size: int = 64, first: int = 16) -> None:
-        for name, value, known in (("warp_size", warp_size, WIDTHS), ("first", first, FIRSTS)):
-            if isinstance(value, bool) or value not in known:
-                raise ValueError(
-                    f"{name} is {value!r}: the picture takes one of {', '.join(map(str, known))}"
-                )
-        self.warp_size, self.first = int(warp_size), int(first)
-        self.heard = heard(self.warp_size, self.first)
+    warp_size: int = 64
+    first: int = 16
+
+    controls: ClassVar = {
+        "warp_size": Choice("lanes in a warp", (32, 64)),
+        "first": Choice("first offset", (1, 2, 4, 8, 16, 32)),
+    }
+
+    @cached_property
+    def heard(self) -> list[int]:
+        """How often each thread's number is in the sum."""
+        return heard(self.warp_size, self.first)
 
     @property
     def right(self) -> bool:
         """Whether each number is in the sum once."""
         return set(self.heard) == {1}
+
+    @property
+    def warns(self) -> bool:
+        """Whether the sum is wrong."""
+        return not self.right
 
     def summary(self) -> str:
         """Return what the picture shows, in a sentence."""
@@ -83,7 +97,7 @@ class LanesPicture:
         return f"{about}{', '.join(parts)}."
 
     def alt(self) -> str:
-        """Return what the picture shows, for those who do not see it."""
+        """Return what the picture shows, for readers who do not see it."""
         runs: list[list[int]] = []
         for thread, times in enumerate(self.heard):
             if runs and runs[-1][2] == times:
@@ -100,79 +114,34 @@ class LanesPicture:
         )
 
     def svg(self) -> str:
-        """Return the picture: a box for each thread with how often it is heard, a frame around each warp."""
-        rows = THREADS // A_ROW
+        """Return the picture: in each thread's box how often its number is in the sum, a frame around each warp."""
         width = LABEL + A_ROW * (CELL + GAP) + 4
         parts, y = [], 0.0
-        for row in range(rows):
-            start = row * A_ROW % self.warp_size == 0
-            if start:
+        for row in range(0, THREADS, A_ROW):
+            if row % self.warp_size == 0:
                 y += BETWEEN if row else 0
                 high = self.warp_size // A_ROW * (CELL + GAP) + 20
-                parts.append(
-                    f'<rect x="1" y="{y:g}" width="{width - 2}" height="{high}" rx="6" fill="none" stroke="{QUIET}"/>'
-                )
-                name = f"warp {row * A_ROW // self.warp_size}"
-                parts.append(_text(6, y + 13, name, QUIET, 12, "start"))
+                parts.append(svg.box(1, y, width - 2, high, "none", rx=6, stroke=QUIET))
+                parts.append(svg.text(6, y + 13, f"warp {row // self.warp_size}", QUIET))
                 y += 18
-            parts.append(_text(LABEL - 4, y + CELL * 0.7, str(row * A_ROW), QUIET, 12, "end"))
+            parts.append(svg.text(LABEL - 4, y + CELL * 0.7, str(row), QUIET, "end"))
             for place in range(A_ROW):
-                times = self.heard[row * A_ROW + place]
-                kind = 0 if times == 1 else 1 if times == 0 else 2
-                x = LABEL + place * (CELL + GAP)
-                adds = (row * A_ROW + place) % self.warp_size == 0
-                parts.append(
-                    f'<rect x="{x}" y="{y:g}" width="{CELL}" height="{CELL}" rx="3" '
-                    f'fill="{(ONCE, NEVER, OFTEN)[kind]}" stroke="{EDGES[kind]}" '
-                    f'stroke-width="{3 if adds else 1}"/>'
-                )
-                parts.append(_text(x + CELL / 2, y + CELL * 0.72, str(times), INK, 12))
+                thread, x = row + place, LABEL + place * (CELL + GAP)
+                times = self.heard[thread]
+                fill, edge = (NEVER, ONCE, OFTEN)[min(times, 2)]
+                thick = 1 if thread % self.warp_size else 3
+                parts.append(svg.box(x, y, CELL, CELL, fill, rx=3, stroke=edge, stroke_width=thick))
+                parts.append(svg.text(x + CELL / 2, y + CELL * 0.72, str(times), anchor="middle"))
             y += CELL + GAP
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 -1 {width} {y + 6:g}" role="img" '
-            f'aria-label="{escape(self.alt())}" class="h2d-drawing" style="width: {width}px; '
-            f'max-width: 100%; height: auto; font-family: inherit">{"".join(parts)}</svg>'
-        )
-
-    def html(self) -> str:
-        """Return the picture with its sentence below it."""
-        colour = INK if self.right else WARNING
-        return (
-            f'<div class="h2d-explorer">{self.svg()}'
-            f'<p style="color: {colour}">{escape(self.summary())}</p></div>'
-        )
-
-    def _repr_html_(self) -> str:
-        return self.html()
+        return svg.picture(parts, self.alt(), (0, -1, width, y + 6))
 
 
-class LanesExplorer(Explorer):
-    """Two menus and the picture where a kernel runs; the picture alone in a static page."""
+def explore_lanes(warp_size: int = 64, first: int = 16) -> Explorer[LanesPicture]:
+    """Show whose numbers arrive in a sum by shuffles over 64 threads, for a warp size and the loop's first offset.
 
-    picture: LanesPicture
-
-    def widget(self) -> Any:
-        """Return the menus and the picture as one ipywidgets box."""
-        import ipywidgets
-
-        look = {"style": {"description_width": "7em"}, "layout": {"width": "min(100%, 28em)"}}
-        moved = {
-            name: ipywidgets.Dropdown(
-                options=list(known), value=getattr(self.picture, name), description=label, **look
-            )
-            for name, label, known in (
-                ("warp_size", "lanes in a warp", WIDTHS),
-                ("first", "first offset", FIRSTS),
-            )
-        }
-        return self.linked(moved, LanesPicture)
-
-
-def explore_lanes(warp_size: int = 64, first: int = 16) -> LanesExplorer:
-    """Show whose numbers arrive in a sum by shuffles over 64 threads, for a warp's width and the loop's first offset.
-
-    Each box is a thread, in it how often its number is in the sum; a thick edge marks the threads that add what they
-    have to the result, the first of each warp. The offset is halved from step to step, down to 1.
+    Each box is a thread; the number in it says how often the thread's number is in the sum. A thick edge marks the
+    threads that add their number to the result, the first of each warp. The offset is halved from step to step, down
+    to 1.
 
     Parameters
     ----------
@@ -184,6 +153,6 @@ def explore_lanes(warp_size: int = 64, first: int = 16) -> LanesExplorer:
     Raises
     ------
     ValueError
-        If it is given anything else.
+        If either is any other value.
     """
-    return LanesExplorer(LanesPicture(warp_size, first))
+    return Explorer(LanesPicture(warp_size, first))

@@ -1,8 +1,8 @@
-"""The explorer of device placement: one training step, put together by choices, run line by line, and counted.
+"""The placement explorer: one training step, put together from choices, run line by line, and counted.
 
-Nothing in its picture is computed from a model. The lines that it shows are the lines that it runs, on the device of
-`h2d.device()`, a GPU or the stand-in; each is counted by `h2d.count()`, its error is PyTorch's own, and whether the
-model was trained is found out by comparing its weight before the step with its weight after it.
+Nothing in its picture is computed from a model. It runs the lines that it shows, on the device of `h2d.device()`: a GPU
+or the stand-in. `h2d.count()` counts each line, an error is PyTorch's own, and the model was trained if its weight
+after the step differs from its weight before.
 """
 
 from __future__ import annotations
@@ -10,46 +10,22 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from html import escape
-from typing import Any
+from typing import Any, ClassVar
 
 from host_to_device.counting import count
-from host_to_device.exploring.explorer import INK, QUIET, WARNING, Explorer
+from host_to_device.exploring.explorer import Choice, Explorer, Picture
+from host_to_device.rendering import svg
+from host_to_device.rendering.palette import BLUE, INK, LINE, ORANGE, ORANGE_SOFT, QUIET, WARNING
 from host_to_device.rendering.table import Table
 from host_to_device.starting.devices import device as device_of
 from host_to_device.support.installed import SetUpError
 
-LINE, HOST, DEVICE = "var(--h2d-line, #d9d9d9)", "var(--h2d-blue, #0072b2)", "var(--h2d-orange, #d55e00)"
-FILL = "var(--h2d-orange-soft, #fbe5d6)"
-
-# What can be chosen: label, and for each value what the menu calls it.
+HOST, DEVICE = BLUE, ORANGE
 PLACES = {"cpu": "CPU", "device": "device", "second": "second device"}
-CHOICES: dict[str, tuple[str, dict[str, str]]] = {
-    "model": ("the model", PLACES),
-    "x": ("the rows x", PLACES),
-    "y": ("the labels y", PLACES),
-    "spread": (
-        "model.spread",
-        {"buffer": "a buffer", "attribute": "a plain attribute", "carried": "an attribute, moved in forward"},
-    ),
-    "order": (
-        "the order",
-        {
-            "move, optimizer": "move, then optimizer",
-            "optimizer, move": "optimizer, then move",
-            "optimizer, step, move": "optimizer, a step, then move",
-        },
-    ),
-    "parameters": (
-        "in a move, parameters",
-        {"kept": "get new memory (CUDA, the stand-in)", "new": "are made anew (a TPU, say)"},
-    ),
-    "outputs": ("the loss", {"stay": "where the outputs are", "cpu": "on the CPU"}),
-}
 FORWARD, UPDATE = "out = model(x)", "optimizer.step()"
-ROWS, COLUMNS, CLASSES = 32, 4, 3  # of the data: all that matters here is where they lie
+ROWS, COLUMNS, CLASSES = 32, 4, 3  # of the data, of which only the place matters here
 
 # Lengths in the SVG's own units: the width of a letter of code and of a place, the height of a line and of the names.
 LETTER, COLUMN, ROW, TOP = 7.3, 64, 26, 26
@@ -66,7 +42,7 @@ class Ran:
     place
         Where its result lies, None if it has none.
     there, back, waits, operations
-        Copies to the device and to the host, waits of the host, operations of the device; None if nobody counted.
+        Copies to the device and to the host, waits of the host, operations of the device; None if not counted.
     """
 
     code: str
@@ -84,9 +60,9 @@ class Step:
     Attributes
     ----------
     ran, left
-        The lines that ran, the refused one included, and those that were not reached.
+        The lines that ran, with the refused one, and the lines that were not reached.
     error
-        What PyTorch said when it refused, the first line of it; empty if it did not.
+        The first line of PyTorch's error; empty if there was none.
     trained, held
         Whether the weight has changed, and whether the optimizer holds the model's weight; both after all lines.
     where
@@ -101,8 +77,13 @@ class Step:
     where: str
 
 
+def _offered(place: str) -> bool:
+    """Whether a menu offers a place: a second device only where there is one."""
+    return place != "second" or devices() > 1
+
+
 @dataclass(frozen=True)
-class PlacementPicture:
+class PlacementPicture(Picture):
     """A training step as it was placed, line by line, as a picture; see `explore_placement` for the parameters."""
 
     model: str = "device"
@@ -113,18 +94,45 @@ class PlacementPicture:
     parameters: str = "kept"
     outputs: str = "stay"
 
+    controls: ClassVar = {
+        "model": Choice("the model", PLACES, offered=_offered),
+        "x": Choice("the rows x", PLACES, offered=_offered),
+        "y": Choice("the labels y", PLACES, offered=_offered),
+        "spread": Choice(
+            "model.spread",
+            {
+                "buffer": "a buffer",
+                "attribute": "a plain attribute",
+                "carried": "an attribute, moved in forward",
+            },
+        ),
+        "order": Choice(
+            "the order",
+            {
+                "move, optimizer": "move, then optimizer",
+                "optimizer, move": "optimizer, then move",
+                "optimizer, step, move": "optimizer, a step, then move",
+            },
+        ),
+        "parameters": Choice(
+            "in a move, parameters",
+            {"kept": "get new memory (CUDA, the stand-in)", "new": "are made anew (a TPU, say)"},
+        ),
+        "outputs": Choice("the loss", {"stay": "where the outputs are", "cpu": "on the CPU"}),
+    }
+    key: ClassVar = (
+        "A dot is where the line's result lies, a number in it how many operations the device had to do; "
+        "an arrow is a copy, two bars are a wait of the host."
+    )
+
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value, (_, known) = getattr(self, field.name), CHOICES[field.name]
-            if not isinstance(value, str) or value not in known:
-                raise ValueError(f"{field.name} is {value!r}: it takes {' or '.join(map(repr, known))}")
-            if value == "second" and devices() < 2:
-                raise ValueError(
-                    f"{field.name} is 'second', and there is one device here: take 'device' or 'cpu'"
-                )
+        super().__post_init__()
+        for name in ("model", "x", "y"):
+            if not _offered(getattr(self, name)):
+                raise ValueError(f"{name} is 'second', and there is one device here: take 'device' or 'cpu'")
 
     def program(self) -> list[tuple[str, str]]:
-        """Return the lines of the step, and for each the expression that says where its result lies."""
+        """Return the lines of the step, each with the expression whose place is its result's."""
         move = [] if self.model == "cpu" else [(f"model.to({self.model})", "model.layer.weight")]
         held = "optimizer.param_groups[0]['params'][0]"
         steps = {
@@ -152,10 +160,8 @@ class PlacementPicture:
 
     @cached_property
     def step(self) -> Step:
-        """What happened when the program ran; it runs when it is asked for, and once."""
-        self._run(
-            counting=False
-        )  # libraries are loaded during a first run, and that is not what is to be counted
+        """What happened when the program ran. It runs at the first access."""
+        self._run(counting=False)  # a first run loads libraries, and their work is not to be counted
         return self._run(counting=True)
 
     def _run(self, *, counting: bool) -> Step:
@@ -163,11 +169,12 @@ class PlacementPicture:
 
         ran: list[Ran] = []
         names = self._names()
-        error, before, where = "", None, ""
+        error, where = "", ""
+        before: Any = None
         program = self.program()
         future = torch.__future__
         overwriting = future.get_overwrite_module_params_on_conversion()
-        with torch.random.fork_rng(devices=[]):  # the reader's random numbers stay what they would have been
+        with torch.random.fork_rng(devices=[]):  # the reader's random numbers do not change
             torch.default_generator.manual_seed(0)
             try:
                 future.set_overwrite_module_params_on_conversion(False)
@@ -176,7 +183,7 @@ class PlacementPicture:
                         before = names["model"].layer.weight.detach().clone()
                     with _counted() if counting else contextlib.nullcontext() as counts:
                         try:
-                            exec(code, names)  # what is shown is what runs
+                            exec(code, names)  # the line that the picture shows
                         except (RuntimeError, TypeError) as problem:
                             error = f"{type(problem).__name__}: {str(problem).splitlines()[0]}"
                     place = None if error or not result else _place(eval(result, names))
@@ -193,7 +200,7 @@ class PlacementPicture:
         return Step(tuple(ran), left, "", not torch.equal(before, weight), held is weight, where)
 
     def _names(self) -> dict[str, Any]:
-        """Return what the program's lines find: the places, the data on the CPU, and what they call."""
+        """Return the names that the program's lines use: the places, the data on the CPU, and the functions."""
         import torch
 
         rows = torch.randn(ROWS, COLUMNS, generator=torch.Generator().manual_seed(8))
@@ -215,6 +222,11 @@ class PlacementPicture:
             "set_overwrite_module_params_on_conversion": torch.__future__.set_overwrite_module_params_on_conversion,
             "train_one_step": train_one_step,
         }
+
+    @property
+    def warns(self) -> bool:
+        """Whether a line was refused or nothing was trained."""
+        return bool(self.step.error) or not self.step.trained
 
     def summary(self) -> str:
         """Return what happened, in a few sentences."""
@@ -243,7 +255,7 @@ class PlacementPicture:
         )
 
     def alt(self) -> str:
-        """Return what the picture shows, for those who do not see it."""
+        """Return what the picture shows, for readers who do not see it."""
         lines = []
         for number, each in enumerate(self.step.ran, 1):
             told = [f"{number}: {each.code}"]
@@ -256,7 +268,7 @@ class PlacementPicture:
         return f"A training step, line by line, with a column for each place. {'; '.join(lines)}. {self.summary()}"
 
     def places(self) -> list[str]:
-        """Return the columns: the CPU, the device, and a second one if the program names it."""
+        """Return the columns: the CPU, the device, and the second device if the program names it."""
         second = "second" in (self.model, self.x, self.y)
         return ["cpu", str(device_of()), *([str(device_of(1))] if second else [])]
 
@@ -270,8 +282,8 @@ class PlacementPicture:
         parts = []
         for place, x in at.items():
             colour = HOST if place == "cpu" else DEVICE
-            parts.append(_text(x, 15, place.upper() if place == "cpu" else place, colour, "middle"))
-            parts.append(_rule(x, TOP, x, height))
+            parts.append(svg.text(x, 15, place.upper() if place == "cpu" else place, colour, "middle"))
+            parts.append(svg.line(x, TOP, x, height, LINE))
         device, top = places[1], TOP
         for number, each in enumerate(step.ran):
             stopped = bool(step.error) and number == len(step.ran) - 1
@@ -281,16 +293,12 @@ class PlacementPicture:
                 device = each.place
             parts += self._marks(each, y, at, device)
             if stopped:
-                parts.append(_text(at[places[0]] - COLUMN * 0.55, y + 5, "✗", WARNING, "middle", 15))
+                parts.append(svg.text(at[places[0]] - COLUMN * 0.55, y + 5, "✗", WARNING, "middle", 15))
             top += ROW
         for line in step.left:
-            parts.append(_code(top + ROW / 2, line, QUIET, ' opacity="0.55"'))
+            parts.append(_code(top + ROW / 2, line, QUIET, opacity=0.55))
             top += ROW
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height + 4}" role="img" '
-            f'aria-label="{escape(self.alt())}" class="h2d-drawing" '
-            f'style="width: {width * 1.3:.0f}px; max-width: 100%; height: auto; font-family: inherit">{"".join(parts)}</svg>'
-        )
+        return svg.picture(parts, self.alt(), (0, 0, width, height + 4), width * 1.3)
 
     def _marks(self, each: Ran, y: float, at: dict[str, float], device: str) -> Iterator[str]:
         """Yield what a line did: copies as arrows, a wait as two bars, its result as a dot with its operations."""
@@ -302,16 +310,15 @@ class PlacementPicture:
             yield _arrow(at[device], host, y + 5 if each.there else y, each.back)
         if each.waits:
             for shift in (-19, -14):
-                yield f'<rect x="{host + shift}" y="{y - 6}" width="3" height="12" fill="{WARNING}"/>'
+                yield svg.box(host + shift, y - 6, 3, 12, WARNING)
         if each.operations:
-            yield f'<circle cx="{at[device]}" cy="{y}" r="10" fill="{FILL}" stroke="{DEVICE}" stroke-width="1.5"/>'
-            yield _text(at[device], y + 4, str(each.operations), INK, "middle")
+            yield svg.circle(at[device], y, 10, ORANGE_SOFT, stroke=DEVICE, stroke_width=1.5)
+            yield svg.text(at[device], y + 4, str(each.operations), anchor="middle")
         if each.place is not None and not (each.operations and each.place == device):
-            colour = HOST if each.place == "cpu" else DEVICE
-            yield f'<circle cx="{at[each.place]}" cy="{y}" r="5" fill="{colour}"/>'
+            yield svg.circle(at[each.place], y, 5, HOST if each.place == "cpu" else DEVICE)
 
-    def table(self) -> str:
-        """Return the lines and what was counted as a table, folded."""
+    def table(self) -> Table:
+        """Return the lines with what was counted."""
 
         def written(number: int | None) -> str:
             return "?" if number is None else str(number)
@@ -326,58 +333,8 @@ class PlacementPicture:
         ]
         rows += [(code, "not reached", "", "", "", "") for code in self.step.left]
         head = ("line", "its result", "copies to the device", "to the host", "waits", "operations")
-        table = Table(f"Counted on: {self.step.where}", head, tuple(rows), (2, 3, 4, 5), code=0)
-        return (
-            "<details><summary>These numbers as a table</summary>"
-            '<div role="region" aria-label="Table: the training step, line by line" tabindex="0" '
-            f'style="overflow-x: auto">{table._repr_html_()}</div></details>'
-        )
-
-    def html(self) -> str:
-        """Return the picture with its key, its sentences and its numbers below it."""
-        good = self.step.trained and not self.step.error
-        colour = "" if good else f' style="color: {WARNING}"'
-        key = (
-            "A dot is where the line's result lies, a number in it how many operations the device had to do; "
-            "an arrow is a copy, two bars are a wait of the host."
-        )
-        return (
-            f'<div class="h2d-explorer">{self.svg()}<p style="color: {QUIET}">{key}</p>'
-            f"<p{colour}>{escape(self.summary())}</p>{self.table()}</div>"
-        )
-
-    def _repr_html_(self) -> str:
-        return self.html()
-
-
-class PlacementExplorer(Explorer):
-    """Menus and the picture where a kernel runs; the picture alone in a static page."""
-
-    picture: PlacementPicture
-
-    def widget(self) -> Any:
-        """Return the menus and the picture as one ipywidgets box."""
-        import ipywidgets
-
-        menus = {}
-        for name, (label, known) in CHOICES.items():
-            offered = [(said, value) for value, said in known.items() if value != "second" or devices() > 1]
-            menus[name] = ipywidgets.Dropdown(
-                options=offered,
-                value=getattr(self.picture, name),
-                description=label,
-                style={"description_width": "11em"},
-                layout={"width": "min(100%, 32em)"},
-            )
-        view = ipywidgets.HTML(self.picture.html())
-
-        def redraw(_change: object) -> None:
-            self.picture = PlacementPicture(**{name: menu.value for name, menu in menus.items()})
-            view.value = self.picture.html()
-
-        for menu in menus.values():
-            menu.observe(redraw, names="value")
-        return ipywidgets.VBox([*menus.values(), view])
+        caption = f"The training step, line by line; counted on: {self.step.where}"
+        return Table(caption, head, tuple(rows), (2, 3, 4, 5), code=0)
 
 
 def explore_placement(
@@ -389,39 +346,40 @@ def explore_placement(
     order: str = "move, optimizer",
     parameters: str = "kept",
     outputs: str = "stay",
-) -> PlacementExplorer:
-    """Run one training step as it is placed here, and show what each line did; menus move every choice.
+) -> Explorer[PlacementPicture]:
+    """Run one training step with the given placement, and show what each line did; menus change every choice.
 
-    The step is really run, on the device of `h2d.device()`: a linear layer behind a division by `model.spread`, on
-    32 rows of 4 numbers (float32) in 3 classes, which begin on the CPU like the model; SGD with momentum.
+    The step runs on the device of `h2d.device()`. Its model divides by `model.spread` and applies a linear layer; its
+    data are 32 rows of 4 numbers (float32) in 3 classes; its optimizer is SGD with momentum. Model and data begin on
+    the CPU.
 
     Parameters
     ----------
     model, x, y
-        Where the model, the rows and the labels are when the step is made: "cpu", where they begin, "device", or
-        "second", the second device where there is one.
+        Where the model, the rows and the labels are in the step: "cpu", where they begin, "device", or "second", the
+        second device where there is one.
     spread
         What `model.spread` is: "buffer", "attribute", or "carried", an attribute that `forward` moves to `x`.
     order
-        "move, optimizer", "optimizer, move" or "optimizer, step, move"; the step is made on the CPU.
+        "move, optimizer", "optimizer, move" or "optimizer, step, move"; the first step runs on the CPU.
     parameters
-        What a move does with them: "kept", they get new memory, as on CUDA; "new", other ones take their place, which
-        `torch.__future__.set_overwrite_module_params_on_conversion` does on every device.
+        What moving the model does to its parameters: "kept", they get new memory, as on CUDA; "new", new parameters
+        replace them, as `torch.__future__.set_overwrite_module_params_on_conversion` makes every device do.
     outputs
-        "stay", the loss is computed where they are; "cpu", they are brought there first.
+        "stay", the loss is computed where the outputs are; "cpu", the outputs are copied to the CPU first.
 
     Raises
     ------
     ValueError
         If a choice is none of these, or "second" where there is one device.
     SetUpError
-        If there is no PyTorch, or no compiler to build its stand-in with.
+        If PyTorch is not installed, or no compiler to build its stand-in device.
     """
-    return PlacementExplorer(PlacementPicture(model, x, y, spread, order, parameters, outputs))
+    return Explorer(PlacementPicture(model, x, y, spread, order, parameters, outputs))
 
 
 def devices() -> int:
-    """Return how many devices `h2d.device` knows here."""
+    """Return how many devices `h2d.device` finds on this machine."""
     import torch
 
     first = device_of()
@@ -450,7 +408,7 @@ def _classifier(spread: str) -> Any:
 
 @contextlib.contextmanager
 def _counted() -> Iterator[Any]:
-    """Count where something counts; where a GPU has no profiler, nobody does."""
+    """Count, and yield the counts; yield None on a GPU without a profiler."""
     with contextlib.ExitStack() as around:
         counts = None
         with contextlib.suppress(SetUpError):
@@ -469,32 +427,22 @@ def _many(number: int, name: str) -> str:
 
 
 def _place(result: Any) -> str:
-    return str(result.device) if hasattr(result, "device") else "cpu"  # a Python number is the host's
+    return str(result.device) if hasattr(result, "device") else "cpu"  # a Python number lies on the host
 
 
-def _text(x: float, y: float, text: str, fill: str, anchor: str, size: int = 12) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" fill="{fill}">{escape(text)}</text>'
-
-
-def _code(y: float, code: str, fill: str, more: str = "") -> str:
-    return (
-        f'<text x="0" y="{y + 4:.1f}" font-size="12" fill="{fill}"{more} '
-        # The book's style sheet gives every drawing the font of its text, in the same strong words.
-        f'style="font-family: ui-monospace, Menlo, Consolas, monospace !important">{escape(code)}</text>'
-    )
-
-
-def _rule(x1: float, y1: float, x2: float, y2: float) -> str:
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{LINE}"/>'
+def _code(y: float, code: str, fill: str, **more: Any) -> str:
+    # "!important", because the book's style sheet gives every drawing the font of its text, with the same word.
+    font = "font-family: ui-monospace, Menlo, Consolas, monospace !important"
+    return svg.text(0, y + 4, code, fill, style=font, **more)
 
 
 def _arrow(begin: float, end: float, y: float, number: int, before: int = 7) -> str:
-    """Return an arrow that ends so far before a column, with the number of copies above it if there are several."""
+    """Return an arrow that ends `before` units before a column, with the number of copies above it if it is several."""
     way = 1 if end > begin else -1
     begin, tip = begin + 6 * way, end - before * way
     head = f"{tip:.1f},{y} {tip - 7 * way:.1f},{y - 4} {tip - 7 * way:.1f},{y + 4}"
-    text = _text((begin + tip) / 2, y - 3, f"{number}×", INK, "middle", 10) if number > 1 else ""
     return (
-        f'<line x1="{begin:.1f}" y1="{y}" x2="{tip - 6 * way:.1f}" y2="{y}" stroke="{INK}" stroke-width="1.6"/>'
-        f'<polygon points="{head}" fill="{INK}"/>{text}'
+        svg.line(begin, y, tip - 6 * way, y, INK, stroke_width=1.6)
+        + svg.element("polygon", points=head, fill=INK)
+        + (svg.text((begin + tip) / 2, y - 3, f"{number}×", anchor="middle", size=10) if number > 1 else "")
     )

@@ -1,41 +1,31 @@
-"""The explorer of requests and bytes: several operations against one kernel, on two cards.
+"""The request explorer: the time of several operations and of one kernel, on two cards.
 
-Both are for rows of 64 float32 numbers, each operation at the memory's bandwidth, one request after the other. Seconds:
+Each array has rows of 64 float32 numbers. Each operation is one request and runs at the memory's bandwidth, one after
+the other. Seconds:
 
     requests × launch + arrays × rows × 256 bytes ÷ bandwidth
 
-One kernel is one request, which moves the two arrays that have to be read.
+One kernel is one request, and moves the two arrays that have to be read.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from html import escape
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
-from host_to_device.exploring.explorer import INK, QUIET, Explorer
-from host_to_device.rendering import units
+from host_to_device.exploring.explorer import Explorer, Number, Picture
+from host_to_device.rendering import svg, units
+from host_to_device.rendering.palette import BLUE, ORANGE, QUIET
 
 ROW = 64 * 4  # bytes
 NEEDED = 2  # arrays that one kernel reads
-ASKING, MOVING = "var(--h2d-blue, #0072b2)", "var(--h2d-orange, #d55e00)"
-
-# What each slider moves: label, smallest and largest value, unit.
-SLIDERS = {
-    "rows": ("rows", 100, 10_000_000, ""),
-    "requests": ("requests", 1, 100, ""),
-    "arrays": ("arrays moved", 2, 200, ""),
-    "launch": ("a request", 0.1, 100, "µs"),
-    "first": ("first card", 50, 10_000, "GB/s"),
-    "second": ("second card", 50, 10_000, "GB/s"),
-}
-WHOLE = ("rows", "requests", "arrays")
+ASKING, MOVING = BLUE, ORANGE
 WIDTH, BAR, BETWEEN, NUMBER = 420, 18, 40, 70  # lengths in the SVG's own units
 
 
 @dataclass(frozen=True)
-class RequestPicture:
-    """What asking and moving take on two cards, as a picture; see `explore_requests` for the parameters."""
+class RequestPicture(Picture):
+    """The time of launches and of memory on two cards, as a picture; see `explore_requests` for the parameters."""
 
     rows: int = 1_024
     requests: int = 5
@@ -44,19 +34,17 @@ class RequestPicture:
     first: float = 448
     second: float = 1_792
 
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            value, (_, low, high, unit) = getattr(self, field.name), SLIDERS[field.name]
-            whole = field.name in WHOLE
-            fits = isinstance(value, int if whole else (int, float)) and not isinstance(value, bool)
-            if not fits or not low <= value <= high:
-                kind = "a whole number" if whole else "a number"
-                raise ValueError(
-                    f"{field.name} is {value!r}: the picture takes {kind} from {low:,} to {high:,} {unit}".rstrip()
-                )
+    controls: ClassVar = {
+        "rows": Number("rows", 100, 10_000_000, log=True),
+        "requests": Number("requests", 1, 100, log=True),
+        "arrays": Number("arrays moved", 2, 200, log=True),
+        "launch": Number("a request", 0.1, 100, "µs", whole=False, log=True),
+        "first": Number("first card", 50, 10_000, "GB/s", whole=False, log=True),
+        "second": Number("second card", 50, 10_000, "GB/s", whole=False, log=True),
+    }
 
     def ways(self) -> list[tuple[str, float, float]]:
-        """Return the four bars: a name, the seconds of asking, the seconds of moving."""
+        """Return the four bars: a name, the seconds of the launches, the seconds of moving bytes."""
         found = []
         for card, bandwidth in (("first card", self.first), ("second card", self.second)):
             for requests, arrays in ((self.requests, self.arrays), (1, NEEDED)):
@@ -67,13 +55,13 @@ class RequestPicture:
 
     @property
     def by_card(self) -> float:
-        """By what factor the second card is faster, with all requests."""
+        """How many times as fast the second card is, with all requests."""
         several, _, others, _ = (asking + moving for _, asking, moving in self.ways())
         return several / others
 
     @property
     def by_kernel(self) -> float:
-        """By what factor one kernel is faster, on the first card."""
+        """How many times as fast one kernel is, on the first card."""
         several, one, _, _ = (asking + moving for _, asking, moving in self.ways())
         return several / one
 
@@ -87,7 +75,7 @@ class RequestPicture:
         )
 
     def alt(self) -> str:
-        """Return what the picture shows, for those who do not see it."""
+        """Return what the picture shows, for readers who do not see it."""
         bars = "; ".join(
             f"{name}: {units.seconds(asking)} asking and {units.seconds(moving)} moving"
             for name, asking, moving in self.ways()
@@ -95,49 +83,22 @@ class RequestPicture:
         return f"Four bars of time, computed and not measured. {bars}. {self.summary()}"
 
     def svg(self) -> str:
-        """Return the picture: a bar for each card and way, of what asking takes and what moving takes."""
+        """Return the picture: for each card and way a bar of the launches' time and the time of moving bytes."""
         ways, parts = self.ways(), []
         longest = max(asking + moving for _, asking, moving in ways)
         for place, (name, asking, moving) in enumerate(ways):
-            y = place * BETWEEN
-            parts.append(_text(0, y + 12, name, INK))
-            x = 0.0
+            x, y = 0.0, place * BETWEEN
+            parts.append(svg.text(0, y + 12, name))
             for seconds, colour in ((asking, ASKING), (moving, MOVING)):
                 width = (WIDTH - NUMBER) * seconds / longest
-                parts.append(
-                    f'<rect x="{x:.1f}" y="{y + 17}" width="{width:.1f}" height="{BAR}" fill="{colour}"/>'
-                )
+                parts.append(svg.box(x, y + 17, width, BAR, colour))
                 x += width
-            parts.append(_text(x + 6, y + 17 + BAR * 0.75, units.seconds(asking + moving), INK))
+            parts.append(svg.text(x + 6, y + 17 + BAR * 0.75, units.seconds(asking + moving)))
         bottom = len(ways) * BETWEEN + 6
-        for place, (name, colour) in enumerate((("asking", ASKING), ("moving bytes", MOVING))):
-            parts.append(
-                f'<rect x="{place * 90}" y="{bottom}" width="10" height="10" fill="{colour}"/>'
-                + _text(place * 90 + 15, bottom + 10, name, QUIET)
-            )
-        height = bottom + 18
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
-            f'aria-label="{escape(self.alt())}" class="h2d-drawing" style="width: {WIDTH * 1.35:.0f}px; '
-            f'max-width: 100%; height: auto; font-family: inherit">{"".join(parts)}</svg>'
-        )
-
-    def html(self) -> str:
-        """Return the picture with its sentences below it."""
-        return f'<div class="h2d-explorer">{self.svg()}<p>{escape(self.summary())}</p></div>'
-
-    def _repr_html_(self) -> str:
-        return self.html()
-
-
-class RequestExplorer(Explorer):
-    """Sliders and the picture where a kernel runs; the picture alone in a static page."""
-
-    picture: RequestPicture
-
-    def widget(self) -> Any:
-        """Return the sliders and the picture as one ipywidgets box."""
-        return self.on_scales(SLIDERS, WHOLE, RequestPicture, width="9em")
+        for x, name, colour in ((0, "asking", ASKING), (90, "moving bytes", MOVING)):
+            parts.append(svg.box(x, bottom, 10, 10, colour))
+            parts.append(svg.text(x + 15, bottom + 10, name, QUIET))
+        return svg.picture(parts, self.alt(), (0, 0, WIDTH, bottom + 18), WIDTH * 1.35)
 
 
 def explore_requests(
@@ -148,11 +109,11 @@ def explore_requests(
     launch: float = 3.8,
     first: float = 448,
     second: float = 1_792,
-) -> RequestExplorer:
-    """Show what several operations and one kernel take on two cards, by requests and bytes; sliders move every number.
+) -> Explorer[RequestPicture]:
+    """Show how long several operations and one kernel take on two cards, by requests and bytes; sliders move every number.
 
-    Computed, not measured. The defaults are documented: a launch by NVIDIA's "Getting Started with CUDA Graphs", the
-    bandwidths by the data sheets of the RTX 3060 Ti and the RTX PRO 6000.
+    The times are computed, not measured. The defaults are documented: the launch in NVIDIA's "Getting Started with
+    CUDA Graphs", the bandwidths in the data sheets of the RTX 3060 Ti and the RTX PRO 6000.
 
     Parameters
     ----------
@@ -161,9 +122,9 @@ def explore_requests(
     requests
         Operations of the array code, 1 to 100.
     arrays
-        Arrays that these read and write, 2 to 200. One kernel reads 2.
+        Arrays that these operations read and write, 2 to 200. One kernel reads 2.
     launch
-        What a request costs, in microseconds, 0.1 to 100.
+        Cost of a request, in microseconds, 0.1 to 100.
     first, second
         Bandwidth of the two cards' memories, in GB/s, 50 to 10,000.
 
@@ -172,8 +133,4 @@ def explore_requests(
     ValueError
         If a number is not within these limits.
     """
-    return RequestExplorer(RequestPicture(rows, requests, arrays, launch, first, second))
-
-
-def _text(x: float, y: float, text: str, fill: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="12" fill="{fill}">{escape(text)}</text>'
+    return Explorer(RequestPicture(rows, requests, arrays, launch, first, second))

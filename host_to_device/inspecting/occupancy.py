@@ -15,23 +15,16 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from host_to_device.exploring.explorer import INK, QUIET
 from host_to_device.hardware import gpus
 from host_to_device.inspecting.needs import Needs, needs_of
-from host_to_device.measuring.figures import DARK
+from host_to_device.rendering import svg
+from host_to_device.rendering.palette import BLUE, DARK, GREEN, INK, LINE, ORANGE, PURPLE, QUIET
 from host_to_device.rendering.table import Table
 
 REGISTERS, SHARED, WARPS, BLOCKS = "registers", "shared memory", "warps", "blocks"
 SCALAR = "scalar registers"
 
-LINE = "var(--h2d-line, #d9d9d9)"
-COLOURS = {
-    REGISTERS: "var(--h2d-blue, #0072b2)",
-    SHARED: "var(--h2d-orange, #d55e00)",
-    WARPS: "var(--h2d-green, #009e73)",
-    BLOCKS: "var(--h2d-purple, #aa4499)",
-    SCALAR: "var(--h2d-quiet, #6b6b6b)",
-}
+COLOURS = {REGISTERS: BLUE, SHARED: ORANGE, WARPS: GREEN, BLOCKS: PURPLE, SCALAR: QUIET}
 LETTERS = {REGISTERS: "r", SHARED: "s", WARPS: "w", BLOCKS: "b", SCALAR: "c"}  # for those who see no colours
 
 
@@ -241,49 +234,35 @@ class Occupancy:
         parts = []
         for share in (0, 0.25, 0.5, 0.75, 1):
             y = top + tall * (1 - share)
-            parts.append(
-                f'<line x1="{left}" y1="{y:.1f}" x2="{width - right}" y2="{y:.1f}" stroke="{LINE}"/>'
-            )
-            parts.append(_text(left - 6, y + 4, f"{share:.0%}", INK, "end"))
-        parts.append(
-            _text(
-                2,
-                11,
-                f"occupancy of {_with_article(self._words[0])}",
-                QUIET,
-                "start",
-            )
-        )
+            parts.append(svg.line(left, y, width - right, y, LINE))
+            parts.append(svg.text(left - 6, y + 4, f"{share:.0%}", anchor="end"))
+        parts.append(svg.text(2, 11, f"occupancy of {_with_article(self._words[0])}", QUIET))
         for place, each in enumerate(self._fits):
             x, high = left + place * step, tall * each.occupancy
             mine = each.threads == self.threads_per_block
             by = each.limited_by[0]
-            parts.append(
-                f'<rect x="{x + step * 0.12:.1f}" y="{top + tall - high:.1f}" width="{step * 0.76:.1f}" '
-                f'height="{high:.1f}" fill="{COLOURS[by]}" fill-opacity="{1 if mine else 0.55}"/>'
-            )
-            parts.append(_text(x + step / 2, top + tall + 12, LETTERS[by], COLOURS[by], "middle", 10))
+            bar = (x + step * 0.12, top + tall - high, step * 0.76, high)
+            parts.append(svg.box(*bar, COLOURS[by], fill_opacity=1 if mine else 0.55))
+            parts.append(svg.text(x + step / 2, top + tall + 12, LETTERS[by], COLOURS[by], "middle", 10))
             if each.threads % 128 == 0:
-                parts.append(_text(x + step / 2, top + tall + 26, str(each.threads), INK, "middle"))
+                parts.append(svg.text(x + step / 2, top + tall + 26, str(each.threads), anchor="middle"))
         x = left + (self.threads_per_block / a.warp_size - 0.5) * step
         y = top + tall * (1 - self.occupancy)
         parts.append(
-            f'<path d="M{x:.1f} {max(y - 3, top):.1f} l-4 -7 h8 z" fill="{INK}"/>'
+            svg.element("path", d=f"M{x:.1f} {max(y - 3, top):.1f} l-4 -7 h8 z", fill=INK)
             if self.blocks
-            else _text(x, top + tall - 4, "×", INK, "middle", 14)
+            else svg.text(x, top + tall - 4, "×", anchor="middle", size=14)
         )
-        parts.append(_text((left + width - right) / 2, top + tall + 40, "threads a block", QUIET, "middle"))
+        parts.append(
+            svg.text((left + width - right) / 2, top + tall + 40, "threads a block", QUIET, "middle")
+        )
         seen = [name for name in COLOURS if any(name == each.limited_by[0] for each in self._fits)]
         x = float(left)
         for name in seen:
-            parts.append(f'<rect x="{x:.1f}" y="{height - 9}" width="9" height="9" fill="{COLOURS[name]}"/>')
-            parts.append(_text(x + 13, height, f"{LETTERS[name]}: {name}", INK, "start"))
+            parts.append(svg.box(x, height - 9, 9, 9, COLOURS[name]))
+            parts.append(svg.text(x + 13, height, f"{LETTERS[name]}: {name}"))
             x += 36 + 6.4 * len(name)
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height + 4}" role="img" '
-            f'aria-label="{escape(self.alt())}" class="h2d-drawing" '
-            f'style="width: {width * 1.3:.0f}px; max-width: 100%; height: auto; font-family: inherit">{"".join(parts)}</svg>'
-        )
+        return svg.picture(parts, self.alt(), (0, 0, width, height + 4), width * 1.3)
 
     def html(self) -> str:
         """Return the picture, and below it the result in words and as a table."""
@@ -296,10 +275,6 @@ class Occupancy:
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         return {"text/html": self.html(), "text/plain": repr(self)}
-
-
-def _text(x: float, y: float, text: str, fill: str, anchor: str, size: float = 12) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" fill="{fill}">{escape(text)}</text>'
 
 
 def _with_article(unit: str) -> str:

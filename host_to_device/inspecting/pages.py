@@ -7,17 +7,16 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from host_to_device.inspecting.rows import Row
-from host_to_device.measuring.figures import DARK
+from host_to_device.rendering.palette import BLUE, DARK, GREEN, INK, LINE, PURPLE, QUIET, WARNING
 
 # Colours by what an instruction does; the remark says it, too.
 COLOURS = {
-    **dict.fromkeys(("load", "store", "copy"), "var(--h2d-blue, #0072b2)"),
-    **dict.fromkeys(("shared", "barrier", "shuffle"), "var(--h2d-green, #007a5a)"),
-    **dict.fromkeys(("fma", "tensor", "arithmetic"), "var(--h2d-purple, #aa4499)"),
-    **dict.fromkeys(("double", "spill", "atomic", "note"), "var(--h2d-orange-text, #b84a00)"),
-    **dict.fromkeys(("guard", "branch"), "var(--h2d-ink, #1f2328)"),
+    **dict.fromkeys(("load", "store", "copy"), BLUE),
+    **dict.fromkeys(("shared", "barrier", "shuffle"), GREEN),
+    **dict.fromkeys(("fma", "tensor", "arithmetic"), PURPLE),
+    **dict.fromkeys(("double", "spill", "atomic", "note"), WARNING),
+    **dict.fromkeys(("guard", "branch"), INK),
 }
-QUIET = "var(--h2d-line, #d0d4d9)"
 
 STYLE = f"""{DARK.replace(".h2d-figure", ".h2d-listing")}<style>
 .h2d-listing {{ max-width: 62rem; line-height: 1.45; container-type: inline-size; text-align: left; }}
@@ -31,19 +30,19 @@ STYLE = f"""{DARK.replace(".h2d-figure", ".h2d-listing")}<style>
 .h2d-listing .h2d-remark {{ font-size: 0.88em; }}
 .h2d-listing li.h2d-source {{ display: block; margin-top: 0.7em; border-left: 0; padding-left: 0; font-weight: 600; }}
 .h2d-listing li.h2d-source span, .h2d-listing .h2d-stamp, .h2d-listing .h2d-fold {{
-  color: var(--h2d-quiet, #57606a); font-weight: 400; font-size: 0.85em; }}
+  color: {QUIET}; font-weight: 400; font-size: 0.85em; }}
 .h2d-listing li.h2d-source code {{ padding-left: 0.4em; text-indent: 0; }}
 .h2d-listing li.h2d-fold, .h2d-listing li.h2d-label {{ display: block; }}
 .h2d-listing .h2d-sides {{ display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 0 1.5em; }}
 .h2d-listing .h2d-sides li {{ display: block; }}
-.h2d-listing .h2d-sides .h2d-remark {{ display: block; padding-left: 1.3em; color: var(--h2d-quiet, #57606a); }}
+.h2d-listing .h2d-sides .h2d-remark {{ display: block; padding-left: 1.3em; color: {QUIET}; }}
 .h2d-listing table {{ border-collapse: collapse; font-size: 0.9em; margin: 0.6em 0; }}
 .h2d-listing th, .h2d-listing td {{ padding: 0.15em 0.7em 0.15em 0; text-align: left; font-weight: 400; border: 0;
   background: none; }}
 .h2d-listing td {{ text-align: right; font-variant-numeric: tabular-nums; }}
 @container (max-width: 38rem) {{
   .h2d-listing li {{ display: block; }}
-  .h2d-listing .h2d-remark {{ display: block; padding-left: 1.3em; color: var(--h2d-quiet, #57606a); }}
+  .h2d-listing .h2d-remark {{ display: block; padding-left: 1.3em; color: {QUIET}; }}
   .h2d-listing .h2d-sides {{ grid-template-columns: minmax(0, 1fr); }}
 }}
 </style>"""
@@ -108,7 +107,7 @@ def _row(row: Row) -> str:
         return f"<li class='h2d-label'><code>{escape(row.text)}:</code></li>"
     if row.sort == "fold":
         return f"<li class='h2d-fold'>… {escape(row.text)}</li>"
-    colour = COLOURS.get(row.kind, QUIET)
+    colour = COLOURS.get(row.kind, LINE)
     number = f"<span class='h2d-fold'>{row.number}</span> " if row.sort == "code" else ""
     said = f"<span class='h2d-remark'>{escape(row.remark)}</span>" if row.remark else "<span></span>"
     wide = " class='h2d-label'" if row.sort == "code" and not row.remark else ""

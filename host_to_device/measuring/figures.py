@@ -16,15 +16,7 @@ from typing import Any
 from host_to_device.measuring import plotting
 from host_to_device.measuring.points import STAND_IN, Point, Results, Run, quoted, shown_at, unbroken
 from host_to_device.rendering import units
-
-# For front ends whose dark theme is not the book's: JupyterLab, VS Code, Colab. In a light one the colours behind
-# the commas of `var(…, …)` hold, and in the book those of its style sheet.
-DARK = """<style>
-body[data-jp-theme-light="false"] .h2d-figure, body.vscode-dark .h2d-figure, html[theme="dark"] .h2d-figure {
-  --h2d-ink: #e6e8eb; --h2d-quiet: #a4acb6; --h2d-line: #414a55; --h2d-paper: #15191e; --h2d-blue: #56b4e9;
-  --h2d-orange: #f2955a; --h2d-orange-text: #f2955a;
-  --h2d-green: #3fc79d; --h2d-purple: #d793cd; color: #e6e8eb; }
-</style>"""
+from host_to_device.rendering.palette import DARK
 
 
 def _whole_dates(html: str) -> str:

@@ -16,27 +16,16 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from host_to_device.measuring.points import Point, Results, Run, carries_unit, shown_at
-from host_to_device.rendering import units
+from host_to_device.rendering import palette, units
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 STYLE = "host_to_device.figures"  # the package's style sheet, by the name that Matplotlib gives it
 
-# The colours of the style sheet, and the variable of the page that each becomes.
-PALETTE = {
-    "#1a1a1a": "--h2d-ink",
-    "#6b6b6b": "--h2d-quiet",
-    "#d9d9d9": "--h2d-line",
-    "#ffffff": "--h2d-paper",
-    "#0072b2": "--h2d-blue",
-    "#d55e00": "--h2d-orange",
-    "#009e73": "--h2d-green",
-    "#aa4499": "--h2d-purple",
-}
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#aa4499", "#1a1a1a")
+COLOURS = tuple(palette.COLOURS[name] for name in ("blue", "orange", "green", "purple", "ink"))
 MARKERS = "osD^v"
-INK, QUIET = "#1a1a1a", "#6b6b6b"
+INK, QUIET = palette.COLOURS["ink"], palette.COLOURS["quiet"]
 
 # Inches of a panel: two stand side by side on a desktop, one below the other on a phone.
 WIDTH, HEIGHT = 4.6, 3.3
@@ -374,8 +363,7 @@ def in_page(svg: str, name: str, alt: str) -> str:
     svg = re.sub(r'(url\(#|href="#)', rf"\g<1>{name}-", svg)
     svg = re.sub(r"(font: [^;\"]*?px) [^;\"]+", r"\1 system-ui, sans-serif", svg)
     svg = re.sub(r"font-family: [^;\"]+", "font-family: system-ui, sans-serif", svg)
-    for colour, variable in PALETTE.items():
-        svg = re.sub(re.escape(colour) + r"\b", f"var({variable}, {colour})", svg, flags=re.I)
+    svg = palette.themed(svg)
     own = (
         f'role="img" aria-label="{escape(alt)}" class="h2d-drawing" '
         'style="display: block; width: 100%; height: auto"'

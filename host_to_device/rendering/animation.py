@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from html import escape
 from typing import Any
 
 import numpy as np
 
-CELL = "var(--h2d-blue, #0072b2)"
-FIELD = "var(--h2d-idle, #ece9e4)"
+from host_to_device.rendering import svg
+from host_to_device.rendering.palette import BLUE, IDLE
+
 MOST_FRAMES, MOST_CELLS, MOST_ALIVE = 240, 40_000, 200_000
 WIDTH = 520  # of the picture at most, in pixels
 
@@ -64,11 +64,8 @@ class Animation:
             for number, path in enumerate(paths)
         )
         width = min(WIDTH, 12 * cols)
-        moving = (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {cols} {rows}" role="img" '
-            f'aria-label="{escape(self.alt)}" style="width: {width}px; max-width: 100%; height: auto">'
-            f'<rect width="{cols}" height="{rows}" fill="{FIELD}"/><g fill="{CELL}">{frames}</g></svg>'
-        )
+        parts = (svg.box(0, 0, cols, rows, IDLE), f'<g fill="{BLUE}">{frames}</g>')
+        moving = svg.picture(parts, self.alt, (0, 0, cols, rows), width, kind="h2d-boards")
         if many == 1:
             return f'<div class="h2d-animation {name}">{moving}</div>'
         style = (

@@ -1,10 +1,11 @@
-"""The book's colours, each once: what a picture draws with, and the page's variable that replaces it in light and dark."""
+"""The colours of the library and the book, each once, and the variables by which a page replaces them."""
 
 from __future__ import annotations
 
 import re
 
-# Colour-blind safe, after Okabe and Ito (2008). `_static/book.css` sets the variables for light and dark pages.
+# For light pages; colour-blind safe, after Okabe and Ito (2008). `_static/book.css` sets a variable for each colour,
+# to one value in light and to another in dark.
 COLOURS = {
     "ink": "#1a1a1a",
     "quiet": "#6b6b6b",
@@ -23,7 +24,7 @@ COLOURS = {
 
 
 def variable(name: str) -> str:
-    """Return a colour as CSS: the page's variable, with the colour itself for pages that do not set it.
+    """Return a colour as CSS: the page's variable, and the colour itself for pages that do not set the variable.
 
     Raises
     ------
@@ -34,20 +35,20 @@ def variable(name: str) -> str:
 
 
 def themed(svg: str) -> str:
-    """Return an SVG text whose colours of the palette follow the page's theme."""
+    """Return SVG text with each colour of the palette replaced by its variable."""
     names = {colour: name for name, colour in COLOURS.items()}
     return re.sub(
         rf"(?:{'|'.join(names)})\b", lambda found: variable(names[found[0].lower()]), svg, flags=re.I
     )
 
 
-INK, QUIET, LINE, PAPER = variable("ink"), variable("quiet"), variable("line"), variable("paper")
-BLUE, ORANGE, GREEN, PURPLE = variable("blue"), variable("orange"), variable("green"), variable("purple")
-BLOCK_FILLS = (variable("blue-soft"), variable("orange-soft"), variable("green-soft"))
-IDLE = variable("idle")
+INK, QUIET, LINE, IDLE = map(variable, ("ink", "quiet", "line", "idle"))
+BLUE, ORANGE, GREEN, PURPLE = map(variable, ("blue", "orange", "green", "purple"))
+BLUE_SOFT, ORANGE_SOFT, GREEN_SOFT = map(variable, ("blue-soft", "orange-soft", "green-soft"))
 WARNING = variable("orange-text")
 
-# For front ends whose dark theme is not the book's: JupyterLab, VS Code, Colab.
+# For front ends that have a dark theme of their own: JupyterLab, VS Code, Colab. In their light themes the colours
+# themselves hold, and in the book those of its style sheet.
 DARK = """<style>
 body[data-jp-theme-light="false"] .h2d-figure, body.vscode-dark .h2d-figure, html[theme="dark"] .h2d-figure {
   --h2d-ink: #e6e8eb; --h2d-quiet: #a4acb6; --h2d-line: #414a55; --h2d-paper: #15191e; --h2d-blue: #56b4e9;

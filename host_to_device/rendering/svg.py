@@ -1,33 +1,59 @@
-"""Parts of an SVG picture: the picture itself, its words, its boxes. Coordinates are in the SVG's own units."""
+"""Parts of an SVG picture: the picture itself, its words, its shapes. Lengths are in the SVG's own units."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
+from typing import Any
+
+from host_to_device.rendering.palette import INK
+
+
+def element(tag: str, words: str | None = None, **attributes: Any) -> str:
+    """Return an SVG element.
+
+    Parameters
+    ----------
+    tag
+        Its name: "rect", "path".
+    words
+        The text inside it; None closes the element at once.
+    attributes
+        Its attributes by name, with underscores for hyphens: `stroke_width=2`. Numbers are rounded to hundredths.
+    """
+    given = "".join(
+        f' {name.replace("_", "-")}="{_number(value) if isinstance(value, int | float) else escape(str(value))}"'
+        for name, value in attributes.items()
+    )
+    return f"<{tag}{given}/>" if words is None else f"<{tag}{given}>{escape(words)}</{tag}>"
 
 
 def text(
-    x: float,
-    y: float,
-    words: str,
-    fill: str,
-    anchor: str = "start",
-    size: float = 12,
-    bold: bool = False,
-    more: str = "",
+    x: float, y: float, words: str, fill: str = INK, anchor: str = "start", size: float = 12, **more: Any
 ) -> str:
-    """Return words at a place; `anchor` is "start", "middle" or "end", `more` holds further attributes."""
-    weight = ' font-weight="700"' if bold else ""
-    return (
-        f'<text x="{x:.4g}" y="{y:.4g}" font-size="{size:g}" text-anchor="{anchor}" fill="{fill}"{weight}'
-        f"{f' {more}' if more else ''}>{escape(words)}</text>"
-    )
+    """Return words whose baseline is at y; `anchor` says what of them is at x: "start", "middle" or "end"."""
+    return element("text", words, x=x, y=y, font_size=size, text_anchor=anchor, fill=fill, **more)
 
 
-def box(x: float, y: float, width: float, height: float, fill: str, more: str = "") -> str:
-    """Return a rectangle; `more` holds further attributes, such as `rx="3"`."""
-    place = f'x="{x:.4g}" y="{y:.4g}" width="{width:.4g}" height="{height:.4g}"'
-    return f'<rect {place} fill="{fill}"{f" {more}" if more else ""}/>'
+def box(x: float, y: float, width: float, height: float, fill: str, **more: Any) -> str:
+    """Return a rectangle with its upper left corner at x and y."""
+    return element("rect", x=x, y=y, width=width, height=height, fill=fill, **more)
+
+
+def circle(x: float, y: float, radius: float, fill: str, **more: Any) -> str:
+    """Return a circle around x and y."""
+    return element("circle", cx=x, cy=y, r=radius, fill=fill, **more)
+
+
+def line(x1: float, y1: float, x2: float, y2: float, stroke: str, **more: Any) -> str:
+    """Return a straight line from the first point to the second."""
+    return element("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke=stroke, **more)
+
+
+def curve(points: Iterable[tuple[float, float]], stroke: str, **more: Any) -> str:
+    """Return a line through all these points."""
+    path = " ".join(f"{_number(x)},{_number(y)}" for x, y in points)
+    return element("polyline", points=path, fill="none", stroke=stroke, **more)
 
 
 def picture(
@@ -46,15 +72,19 @@ def picture(
     alt
         What the picture shows, for readers who do not see it.
     view
-        The part of the plane that is shown: x and y of its corner, width and height.
+        The part of the plane that is shown: x and y of its upper left corner, width and height.
     width
-        Pixels at which it is drawn where there is room; that of `view` where it is left out.
+        Pixels that the picture takes where there is room; the width of `view` where this is left out.
     kind
-        The class of the style sheet.
+        The picture's class in the style sheet.
     """
-    box_ = " ".join(f"{number:g}" for number in view)
+    shown = " ".join(map(_number, view))
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box_}" role="img" aria-label="{escape(alt)}" '
-        f'class="{kind}" style="width: {view[2] if width is None else width:g}px; max-width: 100%; height: auto; '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{shown}" role="img" aria-label="{escape(alt)}" '
+        f'class="{kind}" style="width: {view[2] if width is None else width:.0f}px; max-width: 100%; height: auto; '
         f'font-family: inherit">{"".join(parts)}</svg>'
     )
+
+
+def _number(value: float) -> str:
+    return f"{round(value, 2):g}"

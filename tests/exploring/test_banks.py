@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import host_to_device as h2d
-from host_to_device.exploring.banks import LARGEST, BankPicture
+from host_to_device.exploring.banks import BankPicture
 from host_to_device.standins import numba_cuda as cuda
 
 WORDS = 40 * 32 + 32
@@ -54,7 +54,9 @@ def test_sentences_say_what_the_picture_shows():
     assert "1 at each bank" in BankPicture(1).alt()
 
 
-@pytest.mark.parametrize("given", [(-1,), (LARGEST["stride"] + 1,), (1.0,), (True,), (1, 33), (1, "0")])
+@pytest.mark.parametrize(
+    "given", [(-1,), (BankPicture.controls["stride"].high + 1,), (1.0,), (True,), (1, 33), (1, "0")]
+)
 def test_what_it_cannot_draw_is_refused_by_name(given):
     with pytest.raises(
         ValueError, match=r"(stride|offset) is .*: the picture takes a whole number from 0 to "

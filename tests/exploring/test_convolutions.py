@@ -8,7 +8,7 @@ import pytest
 
 import host_to_device as h2d
 from authoring import notebooks
-from host_to_device.exploring.convolutions import CHOICES, WAYS, ConvolutionPicture, cost
+from host_to_device.exploring.convolutions import CHANNELS, WAYS, ConvolutionPicture, cost
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -75,9 +75,9 @@ def test_moving_redraws_the_picture():
     explorer = h2d.explore_convolution()
     channels, _out, kernel, _size, view = explorer.widget().children
     assert "Winograd has" in view.value
-    channels.value = CHOICES["channels"][0]
+    channels.value = CHANNELS[0]
     kernel.value = 31
-    assert explorer.picture.given["kernel"] == 31 and "Winograd has" not in view.value
+    assert explorer.picture.kernel == 31 and "Winograd has" not in view.value
 
 
 def test_a_static_page_has_the_picture():

@@ -5,7 +5,7 @@ import re
 import pytest
 
 import host_to_device as h2d
-from host_to_device.exploring.explorer import GridPicture
+from host_to_device.exploring.grid import GridPicture
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import host_to_device as h2d
-from host_to_device.exploring.lanes import FIRSTS, WIDTHS, LanesPicture
+from host_to_device.exploring.lanes import LanesPicture
 from host_to_device.standins import numba_cuda as cuda
+
+WIDTHS, FIRSTS = (LanesPicture.controls[name].values for name in ("warp_size", "first"))
 
 
 @cuda.jit

@@ -6,13 +6,15 @@ import re
 import pytest
 
 import host_to_device as h2d
-from host_to_device.exploring.latency import ROUNDS, SLIDERS, LatencyPicture, simulate
+from host_to_device.exploring.latency import ROUNDS, LatencyPicture, simulate
+
+CONTROLS = LatencyPicture.controls
 
 
 def drawn(seed):
     """Return a random setting of all sliders."""
     generator = random.Random(seed)
-    return {name: generator.randint(low, high) for name, (_, low, high, _) in SLIDERS.items()}
+    return {name: generator.randint(each.low, each.high) for name, each in CONTROLS.items()}
 
 
 def by_cycles(warps, work, requests, latency, gap, cycles):
@@ -110,20 +112,20 @@ def test_alternative_text_says_what_the_picture_shows():
 def test_the_picture_has_a_row_for_each_warp_and_a_point_for_each_number_of_them():
     svg = LatencyPicture(3).svg()
     assert [name for name in ("warp 0", "warp 1", "warp 2") if name in svg] == ["warp 0", "warp 1", "warp 2"]
-    assert svg.count("<circle") == SLIDERS["warps"][2]
+    assert svg.count("<circle") == CONTROLS["warps"].high
 
 
-@pytest.mark.parametrize("name", SLIDERS)
+@pytest.mark.parametrize("name", CONTROLS)
 def test_numbers_outside_the_picture_are_refused_by_name(name):
-    _, low, high, _ = SLIDERS[name]
+    low, high = CONTROLS[name].low, CONTROLS[name].high
     for value in (low - 1, high + 1, float(low), "3", True, None):
         with pytest.raises(ValueError, match=f"{name} is .*: the picture takes a whole number from"):
             h2d.explore_latency(**{name: value})
 
 
-@pytest.mark.parametrize("name", SLIDERS)
+@pytest.mark.parametrize("name", CONTROLS)
 def test_both_ends_of_every_slider_draw_a_picture(name):
-    _, low, high, _ = SLIDERS[name]
+    low, high = CONTROLS[name].low, CONTROLS[name].high
     for value in (low, high):
         svg = LatencyPicture(**{name: value}).svg()
         assert "nan" not in svg and 'width="-' not in svg
@@ -132,7 +134,7 @@ def test_both_ends_of_every_slider_draw_a_picture(name):
 def test_sliders_redraw_the_picture():
     explorer = h2d.explore_latency()
     *sliders, view = explorer.widget().children
-    assert len(sliders) == len(SLIDERS)
+    assert len(sliders) == len(CONTROLS)
     before = view.value
     sliders[0].value = 12
     assert view.value != before and explorer.picture.warps == 12

@@ -7,7 +7,9 @@ import torch
 
 import host_to_device as h2d
 from host_to_device.exploring import placement
-from host_to_device.exploring.placement import CHOICES, FORWARD, UPDATE, PlacementPicture
+from host_to_device.exploring.placement import FORWARD, UPDATE, PlacementPicture
+
+CHOICES = PlacementPicture.controls
 
 ON_CPU = {"model": "cpu", "x": "cpu", "y": "cpu"}
 
@@ -108,7 +110,7 @@ def test_every_choice_draws_a_picture_that_says_what_it_shows():
     # Every pair of values of every two choices, the others as they are at first.
     names = list(CHOICES)
     for one, other in itertools.combinations(names, 2):
-        for value, second in itertools.product(CHOICES[one][1], CHOICES[other][1]):
+        for value, second in itertools.product(CHOICES[one].values, CHOICES[other].values):
             picture = PlacementPicture(**{one: value, other: second})
             svg = picture.svg()
             assert 'role="img"' in svg and "nan" not in svg and picture.summary()
@@ -118,7 +120,7 @@ def test_every_choice_draws_a_picture_that_says_what_it_shows():
 @pytest.mark.parametrize("name", CHOICES)
 @pytest.mark.parametrize("value", ["gpu", 0, None, True, ""])
 def test_what_is_no_choice_is_refused_by_name(name, value):
-    with pytest.raises(ValueError, match=f"{name} is .*: it takes '"):
+    with pytest.raises(ValueError, match=f"{name} is .*: the picture takes one of '"):
         h2d.explore_placement(**{name: value})
 
 
@@ -141,7 +143,7 @@ def test_where_nothing_counts_it_says_so(monkeypatch):
     monkeypatch.setattr(placement, "count", NoProfiler)
     picture = PlacementPicture()
     assert picture.step.trained and "Nothing was counted" in picture.summary()
-    assert "<td" in picture.table() and "?" in picture.table()
+    assert "<td" in picture.table()._repr_html_() and "?" in picture.table()._repr_html_()
 
 
 def test_menus_run_the_step_anew():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import host_to_device as h2d
-from host_to_device.exploring.strides import DTYPES, LARGEST, StridePicture
+from host_to_device.exploring.strides import DTYPES, StridePicture
 from host_to_device.standins import numba_cuda as cuda
 
 
@@ -65,7 +65,16 @@ def test_sentences_say_what_the_picture_shows():
 
 @pytest.mark.parametrize(
     "given",
-    [(-1,), (LARGEST["stride"] + 1,), (1.0,), (True,), (1, 33), (1, "0"), (1, 0, "float128"), (1, 0, 4)],
+    [
+        (-1,),
+        (StridePicture.controls["stride"].high + 1,),
+        (1.0,),
+        (True,),
+        (1, 33),
+        (1, "0"),
+        (1, 0, "float128"),
+        (1, 0, 4),
+    ],
 )
 def test_what_it_cannot_draw_is_refused_by_name(given):
     with pytest.raises(ValueError, match=r"(stride|offset|dtype) is .*: the picture takes "):

@@ -7,9 +7,8 @@ import statistics
 import pytest
 from bs4 import BeautifulSoup
 
-from book import drawings
 from host_to_device.measuring import figures, ledger, plotting, points
-from host_to_device.rendering import units
+from host_to_device.rendering import palette, units
 
 SIZES = [2**10, 2**15, 2**20, 2**25]
 
@@ -197,7 +196,6 @@ def test_colours_are_the_pages(two):
     bare = re.sub(r"var\(--h2d-\w+, #[0-9a-f]{6}\)", "", text)
     assert "var(--h2d-blue, #0072b2)" in text and "var(--h2d-ink, #1a1a1a)" in text
     assert not re.findall(r"#[0-9a-f]{6}\b", bare), "a colour that does not follow light and dark"
-    assert drawings.PALETTE.items() >= plotting.PALETTE.items()
 
 
 def contrast(one, other):
@@ -213,14 +211,14 @@ def contrast(one, other):
 
 
 def test_letters_and_lines_stand_out_in_light_and_in_dark():
-    light = {name: colour for colour, name in plotting.PALETTE.items()}
-    dark = dict(re.findall(r"(--h2d-[\w-]+): (#[0-9a-f]{6})", figures.DARK))
-    assert set(light) <= set(dark)
-    for colours in (light, dark):
+    names = {colour: f"--h2d-{name}" for name, colour in palette.COLOURS.items()}
+    lines = [names[colour] for colour in plotting.COLOURS]
+    dark = dict(re.findall(r"(--h2d-[\w-]+): (#[0-9a-f]{6})", palette.DARK))
+    for colours in ({name: colour for colour, name in names.items()}, dark):
         paper = colours["--h2d-paper"]
+        assert contrast(colours["--h2d-line"], paper) > 1
         assert min(contrast(colours[name], paper) for name in ("--h2d-ink", "--h2d-quiet")) >= 4.5
-        lines = [colours[plotting.PALETTE[colour]] for colour in plotting.COLOURS]
-        assert min(contrast(line, paper) for line in lines) >= 3
+        assert min(contrast(colours[line], paper) for line in lines) >= 3
 
 
 def test_a_notebook_brings_the_dark_colours_and_the_book_has_them(two):
