@@ -1,7 +1,7 @@
-"""`h2d.animate`: boards of cells, one after the other, as a moving picture of SVG and CSS.
+"""`h2d.animate`: shows boards of cells one after the other, as a moving picture of SVG and CSS.
 
-It needs no script, so it moves in a static page as in a notebook. A box above it holds the picture. For readers who
-have asked their system for less motion it stands still from the start, and the same box lets it move.
+The picture needs no script, so it moves in a static page as well as in a notebook. A checkbox above it stops it. Where
+the reader's system asks for less motion, the picture stands still from the start, and the checkbox lets it move.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WIDTH = 520  # of the picture at most, in pixels
 
 
 class Animation:
-    """Boards of cells as a picture that moves; see `animate` for the parameters."""
+    """Boards of cells as a moving picture; see `animate` for the parameters."""
 
     def __init__(self, boards: Iterable[Any], alt: str, seconds: float = 0.15) -> None:
         self.boards = [np.asarray(board) != 0 for board in boards]
@@ -38,7 +38,7 @@ class Animation:
             if many > most:
                 raise ValueError(f"{many:,} {what} make a page too heavy: give at most {most:,}")
         if not isinstance(alt, str) or len(alt) < 40:
-            raise ValueError("alt is too short: say what the picture shows, for those who do not see it")
+            raise ValueError("alt is too short: say what the picture shows, for readers who do not see it")
         if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0.05 <= seconds <= 5:
             raise ValueError(f"seconds is {seconds!r}: give 0.05 to 5 seconds a board")
         self.alt, self.seconds = alt, float(seconds)
@@ -53,11 +53,11 @@ class Animation:
         return self.html()
 
     def html(self) -> str:
-        """Return the moving picture, with the box that stops it."""
+        """Return the moving picture with the checkbox that stops it."""
         rows, cols = self.boards[0].shape
         many, whole = len(self.boards), len(self.boards) * self.seconds
         paths = [_path(board) for board in self.boards]
-        # Several animations may stand in one page: each has names of its own, the same in every run.
+        # A page may have several animations, so each has names of its own. They are the same in every run.
         name = "h2d-a" + hashlib.sha256("".join(paths).encode()).hexdigest()[:10]
         frames = "".join(
             f'<path class="f" style="animation-delay: {number * self.seconds - whole:.2f}s" d="{path}"/>'
@@ -86,24 +86,24 @@ class Animation:
 
 
 def animate(boards: Iterable[Any], *, alt: str, seconds: float = 0.15) -> Animation:
-    """Show boards of cells one after the other, for ever; a box above holds the picture.
+    """Show boards of cells one after the other, again and again; a checkbox above the picture stops it.
 
-    It is drawn in SVG and moved by CSS alone, and begins held for readers who have asked their system for less motion.
+    CSS alone moves the picture. It stands still at first where the reader's system asks for less motion.
 
     Parameters
     ----------
     boards
-        Two-dimensional arrays of one shape, up to 240 of up to 40,000 cells; what is not 0 is drawn.
+        Two-dimensional arrays of one shape, at most 240, each of at most 40,000 cells; every cell that is not 0 is drawn.
     alt
-        What the picture shows, for those who do not see it: 40 characters or more.
+        What the picture shows, for readers who do not see it; at least 40 characters.
     seconds
         How long each board is shown, 0.05 to 5.
 
     Raises
     ------
     ValueError
-        If the boards differ in shape, have not two dimensions, are none or too many, or if another argument does
-        not fit.
+        If there are no boards or too many, if they differ in shape or do not have two dimensions, or if `alt` or
+        `seconds` is outside its limits.
     """
     return Animation(boards, alt, seconds)
 

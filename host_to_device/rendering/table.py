@@ -8,22 +8,22 @@ from html import escape
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text under a caption; the first column names the row.
+    """Rows of text under a caption; the first column is the name of its row.
 
     Attributes
     ----------
     caption
-        What the table shows, and where it was counted.
+        What the table shows.
     header
         The columns' names.
     rows
-        As many texts each.
+        Each row has one text for each column.
     right
-        The columns that are numbers, and stand to the right.
+        The columns of numbers, which are aligned to the right.
     remarks
         Lines below the table.
     code
-        The column that is source code, None if there is none.
+        The column of source code; None if there is none.
     """
 
     caption: str

@@ -1,4 +1,4 @@
-"""Numbers with their units, as a reader wants them: three digits and a prefix."""
+"""Numbers with their units, written for readers: three significant digits and a prefix."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 PARTS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 BYTES = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 
-# What rounds up to 1 with three digits takes the larger unit: 999.6 µs is "1.00 ms", not "1,000 µs".
+# A number that rounds up to 1 of the larger unit takes that unit: 999.6 µs is "1.00 ms", not "1,000 µs".
 ROUNDS_UP = 0.9995
 
 
 def digits(value: float) -> str:
-    """Return a number with three digits that count: `digits(9.996)` is "10.0"."""
+    """Return a number with three significant digits: `digits(9.996)` is "10.0"."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     exponent = int(f"{value:.2e}".partition("e")[2])  # after rounding: 9.996 has the exponent of 10
@@ -27,7 +27,7 @@ def seconds(value: float) -> str:
 
 
 def span(low: float, high: float) -> str:
-    """Return two times with one unit: `span(0.0349, 0.0361)` is "34.9 to 36.1 ms"."""
+    """Return two times in the unit of the second: `span(0.0349, 0.0361)` is "34.9 to 36.1 ms"."""
     size, unit = _part(high)
     return f"{digits(low / size)} to {digits(high / size)} {unit}"
 
@@ -47,7 +47,7 @@ def rate(value: float, unit: str) -> str:
 
 
 def short(number: float) -> str:
-    """Return a number as an axis has room for it: `short(10_000_000)` is "10M"."""
+    """Return a number short enough for an axis: `short(10_000_000)` is "10M"."""
     size, prefix = next((each for each in PREFIXES if abs(number) >= each[0]), PREFIXES[-1])
     return f"{number / size:g}{prefix}"
 
