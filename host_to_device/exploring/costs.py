@@ -94,9 +94,10 @@ class CostPicture(Picture):
             f"{self.size:,} elements: host {units.seconds(host)}, device {units.seconds(device)} ({parts}). "
         )
         if self.crossover is None:
-            each = self.device(1) - self.device(0)
+            each, one = self.device(1) - self.device(0), self.parts(1)
+            most = "on the way" if one["moving bytes"] > one["arithmetic"] else "for arithmetic"
             return text + (
-                f"The lines never cross: an element costs the device {units.seconds(each)}, most of it on the way, "
+                f"The lines never cross: an element costs the device {units.seconds(each)}, most of it {most}, "
                 f"and the host {units.seconds(self._host_each)}."
             )
         return text + f"The lines cross at {units.digits(self.crossover)} elements."

@@ -53,6 +53,9 @@ def test_an_addition_that_crosses_the_bus_never_pays():
     assert picture.crossover is None
     assert "never cross" in picture.summary() and '<p style="color' in picture.html()
     assert "<circle" in picture.svg()
+    assert "most of it on the way" in picture.summary()
+    slow = CostPicture(operations=1_000, device_rate=100, host_rate=10_000)
+    assert "never cross" in slow.summary() and "most of it for arithmetic" in slow.summary()
 
 
 def test_the_parts_are_the_whole():
