@@ -3,10 +3,11 @@
 A chapter begins with
 
     ---
-    lesson: {minutes: 60, teaches: "one sentence, what the reader can do afterwards"}
+    lesson: {teaches: "one sentence, what the reader can do afterwards"}
     ---
 
-and its notebook, exercises and solutions have the same file name in their own folders.
+and its notebook, exercises and solutions have the same file name in their own folders. How long it takes follows from
+these files (`lengths`).
 """
 
 import html
@@ -20,7 +21,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from book import address
+from book import address, lengths
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -31,7 +32,7 @@ class Lesson:
 
     slug: str
     title: str
-    minutes: int
+    minutes: lengths.Minutes
     teaches: str
 
     @property
@@ -58,10 +59,12 @@ def read(chapter: Path) -> Lesson:
         _, front, body = text.split("---\n", 2)
         about = yaml.safe_load(front)["lesson"]
         title = next(line[2:] for line in body.splitlines() if line.startswith("# "))
-        return Lesson(chapter.stem, title.strip(), int(about["minutes"]), about["teaches"])
+        root, name = chapter.parent.parent, f"{chapter.stem}.ipynb"
+        minutes = lengths.minutes(chapter, root / "notebooks" / name, root / "exercises" / name)
+        return Lesson(chapter.stem, title.strip(), minutes, about["teaches"])
     except (ValueError, KeyError, TypeError, StopIteration) as problem:
         raise ValueError(
-            f"{chapter.name}: a chapter begins with front matter that holds lesson.minutes and lesson.teaches, "
+            f"{chapter.name}: a chapter begins with front matter that holds lesson.teaches, "
             f"then a title ({problem!r})"
         ) from problem
 
@@ -102,6 +105,19 @@ class LessonBar(SphinxDirective):
         return self.parse_text_to_nodes("{.lesson-bar}\n" + "\n".join(f"- {item}" for item in items))
 
 
+class Colab(SphinxDirective):
+    """`{colab} notebooks/02-host-and-device.ipynb`: a link that opens a notebook in Colab, with its content as words."""
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        notebook = self.arguments[0]
+        if not (ROOT / notebook).is_file():
+            raise self.error(f"colab: there is no {notebook}")
+        return self.parse_text_to_nodes(f"[{' '.join(self.content)}]({address.read().colab(notebook)})")
+
+
 class Lessons(SphinxDirective):
     """`{lessons}`: the table of all lessons."""
 
@@ -131,6 +147,7 @@ def describe(
 
 def setup(app: Sphinx) -> None:
     app.add_directive("lesson-bar", LessonBar)
+    app.add_directive("colab", Colab)
     app.add_directive("lessons", Lessons)
     app.connect("html-page-context", describe, priority=400)  # before the previews' extension reads it
 
