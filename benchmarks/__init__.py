@@ -1,5 +1,5 @@
-"""Benchmarks of the library itself: `python -m benchmarks simt` and `… check`.
+"""Benchmarks of the library itself, run from the repository's root: `python -m benchmarks simt`, `… check` and others.
 
-They say how fast the stand-ins are on this machine. A stand-in's time is never a GPU's, so nothing here goes
+They measure how fast the stand-ins are on this machine. A stand-in's time is never a GPU's, so no result of them goes
 into the book's ledger of measurements.
 """

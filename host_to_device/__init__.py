@@ -4,61 +4,93 @@
 >>> h2d.start()
 """
 
-from host_to_device.checking import check
-from host_to_device.counting import count
-from host_to_device.counting.timelines import timeline
-from host_to_device.exercises import answer, progress
-from host_to_device.exploring.banks import explore_banks
-from host_to_device.exploring.convolutions import explore_convolution
-from host_to_device.exploring.costs import explore_cost
-from host_to_device.exploring.grid import explore_grid
-from host_to_device.exploring.lanes import explore_lanes
-from host_to_device.exploring.latency import explore_latency
-from host_to_device.exploring.placement import explore_placement
-from host_to_device.exploring.requests import explore_requests
-from host_to_device.exploring.strides import explore_strides
-from host_to_device.inspecting.comparing import compare
-from host_to_device.inspecting.occupancy import occupancy
-from host_to_device.inspecting.showing import show
-from host_to_device.measuring.experiments import experiment
-from host_to_device.measuring.predicting import predict, records
-from host_to_device.measuring.timing import time
-from host_to_device.rendering.animation import animate
-from host_to_device.standins.numba_cuda.launching import stand_in
-from host_to_device.standins.warp_sizes import with_warp_size
-from host_to_device.starting.devices import device
-from host_to_device.starting.machine import size, start, stop
-from host_to_device.support.installed import SetUpError
+from __future__ import annotations
 
-__all__ = [
-    "SetUpError",
-    "animate",
-    "answer",
-    "check",
-    "compare",
-    "count",
-    "device",
-    "experiment",
-    "explore_banks",
-    "explore_convolution",
-    "explore_cost",
-    "explore_grid",
-    "explore_lanes",
-    "explore_latency",
-    "explore_placement",
-    "explore_requests",
-    "explore_strides",
-    "occupancy",
-    "predict",
-    "progress",
-    "records",
-    "show",
-    "size",
-    "stand_in",
-    "start",
-    "stop",
-    "time",
-    "timeline",
-    "with_warp_size",
-]
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+# The public names by the module that defines them. A module is imported when one of its names is first used, so that
+# importing the library is quick and imports nothing else.
+_NAMES = {
+    "checking": ["check"],
+    "counting": ["count"],
+    "counting.timelines": ["timeline"],
+    "exercises": ["answer", "progress"],
+    "exploring.banks": ["explore_banks"],
+    "exploring.convolutions": ["explore_convolution"],
+    "exploring.costs": ["explore_cost"],
+    "exploring.grid": ["explore_grid"],
+    "exploring.lanes": ["explore_lanes"],
+    "exploring.latency": ["explore_latency"],
+    "exploring.placement": ["explore_placement"],
+    "exploring.requests": ["explore_requests"],
+    "exploring.strides": ["explore_strides"],
+    "inspecting.comparing": ["compare"],
+    "inspecting.occupancy": ["occupancy"],
+    "inspecting.showing": ["show"],
+    "measuring.experiments": ["experiment"],
+    "measuring.predicting": ["predict", "records"],
+    "measuring.timing": ["time"],
+    "rendering.animation": ["animate"],
+    "standins.numba_cuda.launching": ["stand_in"],
+    "standins.warp_sizes": ["with_warp_size"],
+    "starting.devices": ["device"],
+    "starting.machine": ["size", "start", "stop"],
+    "support.installed": ["SetUpError"],
+}
+_MODULE_OF = {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names}
+
+__all__ = sorted(_MODULE_OF)
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:  # the same names for type checkers and editors
+    from host_to_device.checking import check as check
+    from host_to_device.counting import count as count
+    from host_to_device.counting.timelines import timeline as timeline
+    from host_to_device.exercises import answer as answer
+    from host_to_device.exercises import progress as progress
+    from host_to_device.exploring.banks import explore_banks as explore_banks
+    from host_to_device.exploring.convolutions import explore_convolution as explore_convolution
+    from host_to_device.exploring.costs import explore_cost as explore_cost
+    from host_to_device.exploring.grid import explore_grid as explore_grid
+    from host_to_device.exploring.lanes import explore_lanes as explore_lanes
+    from host_to_device.exploring.latency import explore_latency as explore_latency
+    from host_to_device.exploring.placement import explore_placement as explore_placement
+    from host_to_device.exploring.requests import explore_requests as explore_requests
+    from host_to_device.exploring.strides import explore_strides as explore_strides
+    from host_to_device.inspecting.comparing import compare as compare
+    from host_to_device.inspecting.occupancy import occupancy as occupancy
+    from host_to_device.inspecting.showing import show as show
+    from host_to_device.measuring.experiments import experiment as experiment
+    from host_to_device.measuring.predicting import predict as predict
+    from host_to_device.measuring.predicting import records as records
+    from host_to_device.measuring.timing import time as time
+    from host_to_device.rendering.animation import animate as animate
+    from host_to_device.standins.numba_cuda.launching import stand_in as stand_in
+    from host_to_device.standins.warp_sizes import with_warp_size as with_warp_size
+    from host_to_device.starting.devices import device as device
+    from host_to_device.starting.machine import size as size
+    from host_to_device.starting.machine import start as start
+    from host_to_device.starting.machine import stop as stop
+    from host_to_device.support.installed import SetUpError as SetUpError
+else:
+
+    def __getattr__(name: str) -> Any:
+        """Import a public name, or a package of the library, when it is first used (PEP 562)."""
+        if name in {module.partition(".")[0] for module in _NAMES}:
+            return import_module(f"{__name__}.{name}")
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if (
+            name == "start"
+        ):  # in the first cell: the shelter notes NumPy as it is before a learner's code changes it
+            import_module(f"{__name__}.exercises")
+        thing = getattr(import_module(_MODULE_OF[name]), name)
+        thing.__module__ = (
+            __name__  # it is known by its public name: in help(), in messages, when it is pickled
+        )
+        globals()[name] = thing
+        return thing
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

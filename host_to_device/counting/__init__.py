@@ -1,7 +1,8 @@
-"""`h2d.count()`: how often data moved, how often the host waited, and what the device was asked to do.
+"""`h2d.count()`: count the copies, waits, allocations and operations that a program asks of a device.
 
-What counts as what, for the libraries as they are on a GPU. Read in the sources of Numba 0.68 (`numba/cuda`), of
-CuPy 13 and 14 (`cupy/_core`), and in NVIDIA's "CUDA Driver API", chapter "API synchronization behavior" [NV].
+The table says what each call counts as, for the libraries as they behave on a GPU. Its sources are the code of Numba
+0.68 (`numba/cuda`) and of CuPy 13 and 14 (`cupy/_core`), and NVIDIA's "CUDA Driver API", chapter "API synchronization
+behavior" [NV].
 
 =========================================  =======================================================================
 Numba
@@ -43,9 +44,9 @@ PyTorch
 everything                                 see `host_to_device.standins.torch_device`, which counts by itself
 =========================================  =======================================================================
 
-A copy of no bytes is none. A copy in a stream from or to memory that is not pinned may stop the host, too: CUDA
-leaves that open [NV], so it is not counted as a wait. An operation is a kernel or a memset; on a stand-in it is what
-would be at least one of them. The word launches is kept for what a profiler reports on a GPU.
+A copy of 0 bytes is not counted. A copy in a stream from or to memory that is not pinned may also stop the host; CUDA
+leaves that open [NV], so it does not count as a wait. An operation is a kernel or a memset; on a stand-in, a step that
+would be at least one of these on a GPU. "Launches" are only what a profiler reports on a GPU.
 """
 
 from host_to_device.counting.counts import Copies, Count, count

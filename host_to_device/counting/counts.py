@@ -1,4 +1,4 @@
-"""`h2d.count()` and what it gives."""
+"""`h2d.count()` and its result, a `Count`."""
 
 from __future__ import annotations
 
@@ -18,23 +18,24 @@ TORCH_DEVICE = "host_to_device.standins.torch_device"
 
 @dataclass(frozen=True)
 class Copies:
-    """Copies in one direction: their number, and their bytes together; None where they are not known."""
+    """Copies in one direction: their number and their total bytes; None where they are not known."""
 
     count: int | None
     bytes: int | None
 
 
 class Count:
-    """What was counted; `with h2d.count() as c:` makes one. Its numbers grow while the block runs, and stay after it.
+    """The numbers of a block; `with h2d.count() as c:` makes one. They grow while the block runs, and stay after it.
 
-    On a GPU they are there when the block has ended; what cannot be told there is None. Entered again, it begins
-    again at nothing; entered inside its own block, it counts on. It sees the whole process, all threads of it.
-    Two are equal if their numbers are; `where` and lines do not matter.
+    On a GPU the numbers are known when the block has ended, and a number that the profiler cannot give is None. A
+    count that is entered again starts at zero; entered inside its own block, it goes on. It counts all threads of the
+    process. Two counts are equal if their numbers are equal; `where` and the lines do not matter.
     """
 
     def __init__(self) -> None:
         self._lock, self._depth = threading.RLock(), 0
-        self._numbers, self._lines = Numbers(), ()
+        self._numbers = Numbers()
+        self._lines: tuple[Line, ...] = ()
         self._before: events.Snapshot | None = None
         self._profiled: on_gpu.Profiled | None = None
         self._where = ""
@@ -77,22 +78,22 @@ class Count:
                 return self._numbers, self._lines
             follow_torch()
             happened = events.Snapshot() - self._before
-            numbers = Numbers(**{name: happened.sums[name] for name in events.NAMES})
-            numbers.by_name = happened.operations
-            # A device that was loaded within the block tells where it waits from then on only.
-            unseen = numbers.waits - happened.places.total()
+            sums = {name: happened.sums[name] for name in events.NAMES}
+            numbers = Numbers.of(sums, by_name=happened.operations)
+            # A device that was loaded within the block reports the places of its waits only from then on.
+            unseen = sums["waits"] - happened.places.total()
             if unseen > 0:
                 happened.places["", 0, "loading a device"] += unseen
             return numbers, by_line(happened.places)
 
     @property
     def is_on_gpu(self) -> bool:
-        """Whether a GPU was counted, through CUPTI, and no stand-in."""
+        """Whether the numbers come from a GPU, through CUPTI, and not from a stand-in."""
         return self._where not in ("", "stand-in")
 
     @property
     def where(self) -> str:
-        """Where it was counted: "stand-in", or "GPU NVIDIA …, by CUPTI"; empty before it has counted."""
+        """The place of the count: "stand-in", or "GPU NVIDIA …, by CUPTI"; empty before the block."""
         return self._where
 
     @property
@@ -112,32 +113,32 @@ class Count:
 
     @property
     def waits(self) -> int | None:
-        """How often the host stopped until the device was done."""
+        """How often the host waited for the device."""
         return self._so_far()[0].waits
 
     @property
     def allocations(self) -> int | None:
-        """Blocks of device memory asked for, of the library's pool where it has one."""
+        """Allocations of device memory, from the library's memory pool where it has one."""
         return self._so_far()[0].allocations
 
     @property
     def operations(self) -> int | None:
-        """Operations of the device: kernels and memsets on a GPU, what would be at least as many on a stand-in."""
+        """Operations of the device: kernels and memsets on a GPU; on a stand-in, steps that would be at least one each."""
         return self._so_far()[0].operations
 
     @property
     def operations_by_name(self) -> dict[str, int]:
-        """The operations by name, those that came most often first; PyTorch's stand-in has one name for all."""
+        """The operations by name, the most frequent first; PyTorch's stand-in has one name for all."""
         return dict(self._so_far()[0].by_name.most_common())
 
     @property
     def launches(self) -> int | None:
-        """Calls that launch a kernel or a graph, as a profiler reports them on a GPU; None on a stand-in."""
+        """Launches of kernels and graphs, as the profiler reports them on a GPU; None on a stand-in."""
         return self._so_far()[0].launches
 
     @property
     def waits_by_line(self) -> tuple[Line, ...]:
-        """The reader's lines at which the host waited, those that waited most first; empty on a GPU."""
+        """Your lines at which the host waited, the most frequent first; empty on a GPU."""
         return self._so_far()[1]
 
     def as_dict(self) -> dict[str, int | None]:
@@ -158,7 +159,7 @@ class Count:
     def __eq__(self, other: object) -> bool:
         return self.as_dict() == other.as_dict() if isinstance(other, Count) else NotImplemented
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]  # equal counts may go on to differ
 
     def table(self) -> Table:
         """Return the numbers as a table, which prints as text and shows in a notebook."""
@@ -177,12 +178,12 @@ class Count:
         return Table(caption, ("", "number", "bytes"), tuple(rows), (1, 2), numbers.missing)
 
     def show_waits(self, most: int = 5) -> Table:
-        """Return the lines that waited most as a table, which prints as text and shows in a notebook.
+        """Return a table of the lines at which the host waited most, which prints as text and shows in a notebook.
 
         Parameters
         ----------
         most
-            How many lines at the most.
+            The largest number of lines.
         """
         lines = self.waits_by_line
         if self.is_on_gpu:
@@ -207,15 +208,17 @@ class Count:
 
 
 def written(number: int | None) -> str:
+    """Return a number for a table."""
     return "not known" if number is None else f"{number:,}"
 
 
 def nbytes(number: int | None) -> str:
+    """Return bytes for a table, nothing for 0 and for None."""
     return f"{number:,}" if number else ""
 
 
 def follow_torch() -> None:
-    """Join the device inside PyTorch, if it is loaded."""
+    """Add the counters of PyTorch's stand-in device, if it is loaded."""
     device: Any = sys.modules.get(TORCH_DEVICE)
     loaded = getattr(device, "loaded", None)  # not there yet while another thread imports the module
     if loaded is not None and loaded():
@@ -223,21 +226,33 @@ def follow_torch() -> None:
 
 
 def count() -> Count:
-    """Count copies, waits, allocations and operations of a device, for Numba, CuPy and PyTorch alike.
+    """Count the copies, waits, allocations and operations of a device, for Numba, CuPy and PyTorch alike.
 
-    >>> with h2d.count() as c:
-    ...     d_x = cuda.to_device(x)
-    >>> c.host_to_device.count, c.waits
-    (1, 1)
-    >>> print(c)  # a small table
-    >>> print(c.show_waits())  # your lines that waited most
-
-    On the stand-ins it counts what they do for you; what they do behind your back, to get by without a GPU, is never
-    counted. On a GPU it asks CUPTI, through PyTorch's profiler. What counts as what: `host_to_device.counting`.
+    On the stand-ins it counts the work that they do for you, and leaves out the extra work of a machine without a GPU.
+    On a GPU the numbers come from CUPTI, through PyTorch's profiler. The docstring of `host_to_device.counting` says
+    what each call counts as.
 
     Returns
     -------
     Count
         The numbers, for a `with` block.
+
+    Examples
+    --------
+    >>> from numba import cuda
+    >>> x = np.zeros(1000)
+    >>> with h2d.count() as c:
+    ...     d_x = cuda.to_device(x)
+    >>> c.host_to_device.count, c.host_to_device.bytes, c.waits
+    (1, 8000, 1)
+    >>> print(c)
+    Counted on: stand-in
+                              number  bytes
+    copies, host to device         1  8,000
+    copies, device to host         0
+    copies, device to device       0
+    waits of the host              1
+    allocations                    1
+    device operations              0
     """
     return Count()

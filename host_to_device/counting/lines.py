@@ -12,19 +12,19 @@ from host_to_device.standins.events import Place
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the reader's at which the host waited.
+    """One of the reader's lines at which the host waited.
 
     Attributes
     ----------
     count
-        How often.
+        The number of waits.
     file, line
         The file as Python names it, and the line's number from 1; "" and 0 for waits that no line of the reader's
-        has led to, as in a thread of PyTorch's own.
+        caused, as in a thread of PyTorch's own.
     text
-        The line, without what surrounds it.
+        The code of the line.
     reasons
-        Why, in a few words each, the most frequent first.
+        The reasons of the waits in a few words each, the most frequent first.
     """
 
     count: int
@@ -35,19 +35,19 @@ class Line:
 
     @property
     def place(self) -> str:
-        """Where it is: the file's name or "a cell", and the line's number."""
+        """The file's name or "a cell", and the line's number."""
         if not self.file:
             return "not in your code"
         return f"{'a cell' if is_cell(self.file) else Path(self.file).name}, line {self.line}"
 
 
 def is_cell(file: str) -> bool:
-    """Tell whether a file's name is a notebook's cell: IPython's, or ipykernel's with its number."""
+    """Return whether a file name is that of a notebook's cell, as IPython or ipykernel names it."""
     return file.startswith("<ipython-input") or "ipykernel_" in file
 
 
 def by_line(places: Counter[Place]) -> tuple[Line, ...]:
-    """Return the lines of these places, those that waited most first."""
+    """Return the lines of these places, those with the most waits first."""
     reasons: dict[tuple[str, int], Counter[str]] = {}
     for (file, line, reason), count in places.items():
         reasons.setdefault((file, line), Counter())[reason] += count

@@ -1,8 +1,9 @@
-"""The plain numbers of a count."""
+"""The numbers of a count, as plain data."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from host_to_device.standins.events import NAMES
@@ -10,9 +11,9 @@ from host_to_device.standins.events import NAMES
 
 @dataclass
 class Numbers:
-    """Copies with their bytes, waits, allocations and operations; None for what cannot be told.
+    """Copies with their bytes, waits, allocations and operations; None for a number that is not known.
 
-    The names of the first nine are `events.NAMES`. `missing` says in a line each what is not counted, and why.
+    The names of the first nine are `events.NAMES`. `missing` has one line for each thing that is not counted, and why.
     """
 
     h2d: int | None = 0
@@ -28,8 +29,16 @@ class Numbers:
     by_name: Counter[str] = field(default_factory=Counter)
     missing: tuple[str, ...] = ()
 
+    @classmethod
+    def of(cls, sums: Mapping[str, int | None], by_name: Counter[str] | None = None) -> Numbers:
+        """Return the numbers with these names, `events.NAMES` or some of them."""
+        numbers = cls(by_name=Counter() if by_name is None else by_name)
+        for name, number in sums.items():
+            setattr(numbers, name, number)
+        return numbers
+
     def __add__(self, other: Numbers) -> Numbers:
-        """Return the sum of what was counted in two stretches of time, one after the other."""
+        """Return the sum of the numbers of two stretches of time."""
         missing = tuple(dict.fromkeys((*self.missing, *other.missing)))
         total = Numbers(by_name=self.by_name + other.by_name, missing=missing)
         for name in (*NAMES, "launches"):

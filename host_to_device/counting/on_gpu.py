@@ -1,13 +1,13 @@
-"""Counting on a GPU: what CUPTI tells PyTorch's profiler, what the libraries' own memory statistics say.
+"""Count on a GPU: with CUPTI, through PyTorch's profiler, and with the libraries' memory statistics.
 
-This part has never run on a GPU; `read` is tested on events in the format in which Kineto, the profiler's library,
-writes them (pytorch/kineto, libkineto/src/CuptiActivity.cpp). What it cannot tell:
+This part has never run on a GPU. The tests give `read` events in the format of Kineto, the profiler's library
+(pytorch/kineto, libkineto/src/CuptiActivity.cpp). It cannot find out:
 
-* without PyTorch: everything but CuPy's allocations;
-* allocations of Numba's: they go straight to CUDA's driver, of which Kineto shows launches and synchronization alone;
-* whether a copy of Numba's was waited for: Kineto does not say it. A copy between host and device that no call of
-  CUDA's runtime has made is the driver's, and counts as a wait, as Numba's do unless they are given a stream;
-* the lines that waited: a trace has no place in Python code without recording every call, which slows all down.
+* without PyTorch: anything but CuPy's allocations;
+* Numba's allocations: they go straight to CUDA's driver, of which Kineto shows only launches and synchronization;
+* whether Numba waited for a copy: Kineto does not say. A copy between host and device that no call of CUDA's runtime
+  made comes from the driver, and counts as a wait, as Numba's copies do unless they are given a stream;
+* the lines that waited: a trace has no Python lines unless it records every call, which slows the program down.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ LAUNCHES = ("cudaLaunchKernel", "cudaLaunchCooperativeKernel", "cudaGraphLaunch"
 
 
 def read(trace: Iterable[dict[str, Any]], own: int = 0) -> Numbers:
-    """Return what the events of a profiler's trace add up to; allocations are not among them.
+    """Return the numbers of a profiler's trace; allocations are not among them.
 
     Parameters
     ----------
     trace
         Events as Kineto writes them under "traceEvents", in Chrome's trace format.
     own
-        How many calls of cudaDeviceSynchronize at the end are the profiler's own.
+        The number of calls of cudaDeviceSynchronize at the end that are the profiler's own.
     """
     events = sorted((each for each in trace if each.get("ph") == "X"), key=lambda each: float(each["ts"]))
     calls = [each for each in events if each.get("cat") in RUNTIME]
@@ -61,7 +61,7 @@ def read(trace: Iterable[dict[str, Any]], own: int = 0) -> Numbers:
     ours = {_correlation(each) for each in finals}
     of_runtime = {_correlation(each) for each in calls if each["cat"] == "cuda_runtime"}
     numbers = Numbers(launches=0)
-    waits: set[Any] = set()  # by correlation: CUPTI shows one call in two ways, or in three
+    waits: set[Any] = set()  # by correlation: CUPTI shows one call two or three times
     launches: set[Any] = set()
     directions: dict[Any, str] = {}
     for place, each in enumerate(events):
@@ -88,7 +88,7 @@ def read(trace: Iterable[dict[str, Any]], own: int = 0) -> Numbers:
         elif kind in RUNTIME and name.startswith(LAUNCHES):
             launches.add(mark)
     for each in calls:
-        # Between places on the device no blocking copy stops the host.
+        # A blocking copy within the device does not stop the host.
         if each["name"] in BLOCKING_COPIES and directions.get(_correlation(each)) in ("h2d", "d2h"):
             waits.add(_correlation(each))
     numbers.operations = numbers.by_name.total()
@@ -101,7 +101,7 @@ def _correlation(event: dict[str, Any]) -> Any:
 
 
 def is_chosen() -> bool:
-    """Tell whether a GPU runs what is counted: `start()` has found one, or PyTorch has one without it."""
+    """Return whether the count is of a GPU: `start()` has found one, or PyTorch has one and `start()` has not run."""
     if machine.chosen is not None or os.environ.get("H2D_MACHINE") == "stand-in":
         return machine.chosen == "gpu"
     torch = sys.modules.get("torch")
@@ -109,7 +109,7 @@ def is_chosen() -> bool:
 
 
 def torch_with_gpu() -> Any:
-    """Return the module `torch`, imported if it has to be; None if there is none, or it has no GPU."""
+    """Return the module `torch`, imported if necessary; None if it is not installed or has no GPU."""
     try:
         import torch
     except ImportError:
@@ -138,7 +138,7 @@ class Session:
             profiler = self._torch.profiler
             self._profile = profiler.profile(
                 activities=[profiler.ProfilerActivity.CUDA],
-                # Without it, the driver's synchronization is not in the trace, and Numba calls the driver.
+                # Without this the trace lacks the driver's synchronization, and Numba calls the driver.
                 experimental_config=self._torch._C._profiler._ExperimentalConfig(
                     enable_cuda_sync_events=True
                 ),
@@ -146,7 +146,7 @@ class Session:
             self._stack.enter_context(self._profile)
 
     def _of_torch(self) -> int:
-        """Return the blocks that PyTorch has asked its allocator for, on all devices, since it started."""
+        """Return the number of blocks that PyTorch has allocated on all devices since it started."""
         cuda = None if self._torch is None else self._torch.cuda
         if cuda is None or not cuda.is_initialized():
             return 0
@@ -154,7 +154,7 @@ class Session:
         return sum(each.get("allocation.all.allocated", 0) for each in statistics)
 
     def _hook(self) -> Any:
-        """Return a hook that counts the blocks asked of CuPy's pool, by this thread."""
+        """Return a hook that counts the blocks that this thread allocates from CuPy's pool."""
         from cupy.cuda import memory_hook
 
         session = self
@@ -172,7 +172,7 @@ class Session:
         self._stack.close()
         missing = []
         if self._torch is None:
-            numbers = Numbers(**dict.fromkeys(NAMES))
+            numbers = Numbers.of(dict.fromkeys(NAMES))
             missing.append(NO_TORCH)
         else:
             with tempfile.TemporaryDirectory() as folder:
@@ -188,21 +188,21 @@ class Session:
 
 
 class Profiled:
-    """What one count has seen so far."""
+    """The numbers of one count so far."""
 
     def __init__(self) -> None:
         self.numbers: Numbers | None = None
 
 
-# There is one profiler in a process: where counts overlap, it stops and starts again at each one's ends, and every
-# count adds up the stretches that lie within it.
+# A process has one profiler. Where counts overlap, it stops and starts again at the beginning and end of each, and every
+# count adds up the stretches within it.
 _active: list[Profiled] = []
 _session: Session | None = None
 _lock = threading.RLock()
 
 
 def _cut() -> None:
-    """End the stretch that runs, and add it to every count."""
+    """End the current stretch, and add it to every count."""
     global _session
     if _session is not None:
         ended, _session = _session, None
@@ -212,7 +212,7 @@ def _cut() -> None:
 
 
 def begin() -> Profiled:
-    """Begin to count."""
+    """Begin a count."""
     global _session
     with _lock:
         _cut()

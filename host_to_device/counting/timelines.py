@@ -1,12 +1,12 @@
-"""`h2d.timeline()`: what was asked of the device, in order, drawn as three lanes: host, device, copies.
+"""`h2d.timeline()`: record what the host asks of the device, in order, and draw it as three lanes.
 
-On the stand-ins an operation is done when the call returns, so there is an order and no time. The picture gives each
-request a place by the rule of a stream [CUDA]: asking takes the host one unit, the device begins when it has been
-asked and has finished what was asked before, and a wait holds the host until the device has nothing left. The widths
-are drawn, not measured, and the picture says so.
+On a stand-in an operation is done when its call returns, so events have an order but no times. The picture places them
+by the rule of a stream [CUDA]: each call takes the host one unit; the device begins an operation when it has been
+called and all earlier ones are done; a wait holds the host until the device is idle. The widths are drawn, not
+measured, and the picture says so.
 
-On a GPU the events come from PyTorch's profiler, and the picture has their times. `from_trace` reads them; it has
-never seen a trace of a GPU's, and is tested on events in the format in which Kineto writes them (see `on_gpu`).
+On a GPU the events come from PyTorch's profiler, and the picture has their times. `from_trace` reads the trace. It has
+never run on a GPU's trace; the tests give it events in Kineto's format (see `on_gpu`).
 
 [CUDA] NVIDIA, "CUDA Programming Guide", section "Asynchronous Execution".
 """
@@ -19,13 +19,15 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
+from host_to_device import standins
 from host_to_device.counting import counts, on_gpu
 from host_to_device.counting.lines import is_cell
 from host_to_device.rendering import svg, units
@@ -36,40 +38,35 @@ from host_to_device.standins import events
 KINDS = ("operation", "copy", "wait")
 DIRECTIONS = {"h2d": "host to device", "d2h": "device to host", "d2d": "on the device"}
 DIRECTION_OF = {"HtoD": "host to device", "DtoH": "device to host", "DtoD": "on the device"}
-LIBRARIES = {
-    f"{os.sep}standins{os.sep}numba_cuda{os.sep}": "Numba",
-    f"{os.sep}standins{os.sep}cupy{os.sep}": "CuPy",
-}
+# The stand-ins' packages, with the names of the libraries that they stand in for.
+LIBRARIES = {f"{standins.__name__}.numba_cuda": "Numba", f"{standins.__name__}.cupy": "CuPy"}
 
-ASKING, WORKING, RETURNING = 1, 2, 1  # units of the drawing: for a request, for its execution, for an answer
+ASKING, WORKING, RETURNING = 1, 2, 1  # units of the drawing: a call, its execution, the end of a wait
 MOST = 40  # events that a picture has room for
-TIMES = (
-    "host",
-    "device",
-)  # heads of the columns that say when the host asked or waited, and when the device worked
+TIMES = ("host", "device")  # heads of two columns: when the host called or waited, and when the device worked
 
 Span = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Event:
-    """One thing that was asked of the device, or one wait for it.
+    """One call that the host made of the device, or one wait for it.
 
     Attributes
     ----------
     kind
         "operation", "copy" or "wait".
     name
-        The operation's name, the copy's direction in words, or what the host waited for.
+        The operation's name, the copy's direction in words, or the reason of the wait.
     nbytes
-        Bytes of a copy, 0 for the others.
+        Bytes of a copy, 0 for the other kinds.
     library
         "Numba", "CuPy", "PyTorch", or "" where it is not known.
     file, line
-        The reader's line that led to it; "" and 0 where none did, and on a GPU.
+        The reader's line that caused it; "" and 0 where no line did, and on a GPU.
     asked, ran
-        When the host asked or waited, and when the device worked: beginning and end in seconds since the first event
-        of the timeline. None on stand-ins, and `ran` for a wait.
+        When the host called or waited, and when the device worked: beginning and end in seconds since the first event
+        of the timeline. Both are None on stand-ins; `ran` is None for a wait.
     """
 
     kind: str
@@ -83,25 +80,25 @@ class Event:
 
     @property
     def text(self) -> str:
-        """What it is, in a few words."""
+        """The event in a few words."""
         return f"{self.name}, {units.amount(self.nbytes)}" if self.kind == "copy" else self.name
 
     @property
     def place(self) -> str:
-        """Where the reader asked for it."""
+        """The reader's line that caused it."""
         if not self.file:
             return ""
         return f"{'a cell' if is_cell(self.file) else Path(self.file).name}, line {self.line}"
 
     @property
     def code(self) -> str:
-        """The reader's line, without what surrounds it."""
+        """The code of that line."""
         return linecache.getline(self.file, self.line).strip() if self.file else ""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """What a picture draws for an event: on which lane, from where to where, and with which number."""
+    """One bar of the picture: its lane, its event's kind, its ends, and the event's number."""
 
     lane: str
     kind: str
@@ -111,17 +108,17 @@ class Bar:
 
 
 def schedule(order: Sequence[Event]) -> list[Bar]:
-    """Give events without times a place, by the rule of one stream; the unit is what asking takes.
+    """Place events without times by the rule of one stream; the unit is the time of one call on the host.
 
     Parameters
     ----------
     order
-        Events in the order in which they were asked for.
+        The events in the order of their calls.
 
     Returns
     -------
     list of Bar
-        For an operation or a copy one bar on the lane "host" and one on "device" or "copies"; for a wait one on "host".
+        An operation or a copy has a bar on the lane "host" and one on "device" or "copies"; a wait has one on "host".
     """
     bars, now, free = [], 0.0, 0.0
     for number, event in enumerate(order, 1):
@@ -139,7 +136,7 @@ def schedule(order: Sequence[Event]) -> list[Bar]:
 
 
 def measured(order: Sequence[Event]) -> list[Bar]:
-    """Return the bars of events that have their times."""
+    """Return the bars of events that have times."""
     bars = []
     for number, event in enumerate(order, 1):
         if event.asked is not None:
@@ -152,20 +149,20 @@ def measured(order: Sequence[Event]) -> list[Bar]:
 
 
 def from_trace(trace: Iterable[dict[str, Any]], own: int = 0) -> tuple[Event, ...]:
-    """Return the events of a profiler's trace in the order in which the host asked for them, with their times.
+    """Return the events of a profiler's trace in the order of the host's calls, with their times.
 
     Parameters
     ----------
     trace
         Events as Kineto writes them under "traceEvents", in Chrome's trace format; times in microseconds.
     own
-        How many calls of cudaDeviceSynchronize at the end are the profiler's own.
+        The number of calls of cudaDeviceSynchronize at the end that are the profiler's own.
     """
     found = sorted((each for each in trace if each.get("ph") == "X"), key=lambda each: float(each["ts"]))
     calls = [each for each in found if each.get("cat") in on_gpu.RUNTIME]
     finals = [each for each in calls if each["name"] == "cudaDeviceSynchronize"]
     ours = {id(each) for each in finals[max(0, len(finals) - own) :]}
-    # CUPTI may show one request twice, as the runtime's call and as the driver's below it: the first is the outer one.
+    # CUPTI may show one call twice, as the runtime's and as the driver's inside it: the first is the outer one.
     asked: dict[Any, Span] = {}
     for each in calls:
         asked.setdefault(on_gpu._correlation(each), _span(each))
@@ -206,15 +203,15 @@ def _since(zero: float, span: Span | None) -> Span | None:
 
 
 class Timeline:
-    """What was asked of the device while a block ran; `with h2d.timeline() as t:` makes one.
+    """The events of a device while a block ran; `with h2d.timeline() as t:` makes one.
 
-    Printed, it is a list; in a notebook, a picture. It is there when the block has ended. Entered again, it begins
-    again at nothing.
+    `print` shows a list, a notebook shows a picture. Both are ready when the block has ended. A timeline that is
+    entered again starts empty.
 
     Attributes
     ----------
     events
-        `Event`s in the order in which they were asked for.
+        The events in the order of their calls.
     where
         "stand-in", or "GPU NVIDIA …, by CUPTI"; empty before it has recorded.
     """
@@ -246,20 +243,26 @@ class Timeline:
 
     @property
     def is_on_gpu(self) -> bool:
-        """Whether the events are a GPU's and have times."""
+        """Whether the events come from a GPU and have times."""
         return self.where not in ("", "stand-in")
 
     def __len__(self) -> int:
         return len(self.events)
 
     def of(self, kind: str) -> tuple[Event, ...]:
-        """Return the events of one kind: "operation", "copy" or "wait"."""
+        """Return the events of one kind: "operation", "copy" or "wait".
+
+        Raises
+        ------
+        ValueError
+            If there is no such kind.
+        """
         if kind not in KINDS:
             raise ValueError(f"there is no kind {kind!r}: give one of {', '.join(KINDS)}")
         return tuple(event for event in self.events if event.kind == kind)
 
     def summary(self) -> str:
-        """Return what happened, in a sentence."""
+        """Return in a sentence or two how many events of each kind there were."""
         if not self.events:
             return "Nothing was asked of the device."
         operations, copies, waits = (len(self.of(kind)) for kind in KINDS)
@@ -276,16 +279,17 @@ class Timeline:
 
     @property
     def idle(self) -> int:
-        """How often the device has nothing to do between two things that it does, in the picture's order or in time."""
+        """How often the device is idle between two events, in the picture's order or in time."""
         bars = sorted((bar for bar in self.bars() if bar.lane != "host"), key=lambda bar: bar.begin)
-        gaps, end = 0, None
+        gaps = 0
+        end: float | None = None
         for bar in bars:
             gaps += end is not None and bar.begin > end + 1e-12
             end = bar.end if end is None else max(end, bar.end)
         return gaps
 
     def bars(self) -> list[Bar]:
-        """Return what the picture draws, in units of a request on a stand-in, in seconds on a GPU."""
+        """Return the bars of the picture, in units of one call on a stand-in, in seconds on a GPU."""
         return measured(self.events) if self.is_on_gpu else schedule(self.events)
 
     def table(self, most: int = MOST) -> Table:
@@ -294,7 +298,7 @@ class Timeline:
         Parameters
         ----------
         most
-            How many of them at the most.
+            The largest number of rows.
         """
         rows = tuple(
             (str(number), event.kind, event.text, *_times(event, self.is_on_gpu), event.code or event.library)
@@ -315,7 +319,7 @@ class Timeline:
     __repr__ = __str__
 
     def alt(self) -> str:
-        """Return what the picture shows, for those who do not see it."""
+        """Return the picture in words."""
         if not self.events:
             return "A timeline with three empty lanes: nothing was asked of the device."
         words = []
@@ -330,14 +334,14 @@ class Timeline:
         Parameters
         ----------
         most
-            How many events it has at the most.
+            The largest number of events to draw.
         """
         shown = self.events[:most]
         bars = measured(shown) if self.is_on_gpu else schedule(shown)
         return _drawn(bars, self.alt(), units.seconds if self.is_on_gpu else None)
 
     def html(self) -> str:
-        """Return the picture with what belongs to it."""
+        """Return the picture with its caption and the list of its events."""
         order = (
             "times by the profiler" if self.is_on_gpu else "order, no times: widths are drawn, not measured"
         )
@@ -353,20 +357,15 @@ class Timeline:
 
 
 def timeline(keep: str | os.PathLike | None = None) -> Timeline:
-    """Record what is asked of the device while a block runs: operations, copies and waits, in their order.
+    """Record the operations, copies and waits of a device in order, while a block runs.
 
-    >>> with h2d.timeline() as t:
-    ...     y = x @ x
-    ...     y.sum().item()
-    >>> t  # a picture in a notebook, a list in print
-
-    It makes each operation of PyTorch slower while it records, so record a few steps. On a GPU it needs PyTorch, whose
-    profiler it uses: no `h2d.count()` runs at the same time.
+    Recording slows down every PyTorch operation, so record a few steps only. On a GPU it uses PyTorch's profiler, so
+    no `h2d.count()` can run at the same time.
 
     Parameters
     ----------
     keep
-        On a GPU, a file to keep the profiler's trace in, which chrome://tracing and Perfetto show.
+        On a GPU, a file in which to keep the profiler's trace; chrome://tracing and Perfetto show it.
 
     Returns
     -------
@@ -376,7 +375,18 @@ def timeline(keep: str | os.PathLike | None = None) -> Timeline:
     Raises
     ------
     RuntimeError
-        On entering it, if a timeline is being recorded already, or if there is a GPU and no PyTorch to ask about it.
+        When the block is entered: if another timeline is being recorded, or if there is a GPU but no PyTorch.
+
+    Examples
+    --------
+    >>> import cupy
+    >>> with h2d.timeline() as t:
+    ...     x = cupy.asarray(np.ones(1000))
+    ...     total = float((x * 2).sum())
+    >>> [event.kind for event in t.events]
+    ['copy', 'operation', 'operation', 'wait', 'copy']
+    >>> print(t)  # in a notebook, t alone draws the picture
+    Asked of: stand-in; order, no times. 2 operations, 2 copies, 1 wait of the host...
     """
     return Timeline(keep)
 
@@ -388,12 +398,13 @@ _open: list[Timeline] = []
 
 
 class _Recorder:
-    """Writes down the reports of the stand-ins in their order."""
+    """Records the reports of the stand-ins in order."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
-        self._within: list[Event] | None = None  # what PyTorch's device waits for within an operation
-        self._counters, self._known = dict, {}  # of PyTorch's device, and what of it is written down
+        self._within: list[Event] | None = None  # the waits of PyTorch's device within an operation
+        self._counters: Callable[[], dict[str, int]] = dict  # of PyTorch's device
+        self._known: dict[str, int] = {}  # its counts so far
         self._stack = ExitStack()
 
     def __enter__(self) -> _Recorder:
@@ -423,7 +434,7 @@ class _Recorder:
         (self.events if self._within is None else self._within).append(event)
 
     def around(self, operation: str, call: Any) -> Any:
-        """Call an operation of PyTorch's, and note what its device counted meanwhile: work, then copies, then waits."""
+        """Call an operation of PyTorch, and note what its device counted meanwhile: operations, then copies, then waits."""
         self._catch_up("unnamed")
         self._within = []
         try:
@@ -436,7 +447,8 @@ class _Recorder:
     def _catch_up(self, operation: str) -> tuple[str, int]:
         """Note what PyTorch's device has counted since the last time, and return the reader's place.
 
-        It counts everything, and PyTorch does not tell of everything: where it prints a tensor nobody may watch it.
+        The device counts every operation. PyTorch does not report every operation to a dispatch mode: when it prints
+        a tensor, it switches such modes off.
         """
         before, self._known = self._known, self._counters()
         place = events.readers_place()
@@ -452,18 +464,19 @@ class _Recorder:
 
 
 def _library() -> str:
-    """Return whose stand-in reports, by the innermost of them on the stack."""
-    frame = sys._getframe(2)
+    """Return the library whose stand-in reports an event: the innermost one on the stack."""
+    frame: FrameType | None = sys._getframe(2)
     while frame is not None:
-        for part, library in LIBRARIES.items():
-            if part in frame.f_code.co_filename:
+        module = frame.f_globals.get("__name__") or ""
+        for package, library in LIBRARIES.items():
+            if f"{module}.".startswith(f"{package}."):
                 return library
         frame = frame.f_back
     return "PyTorch"
 
 
 def _watching_torch(recorder: _Recorder) -> Any:
-    """Return PyTorch's own way to be told of every operation; it knows them by name, the device counts what they do."""
+    """Return a dispatch mode of PyTorch: it gets the name of each operation, while the device counts its work."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
     class Watching(TorchDispatchMode):
@@ -478,7 +491,7 @@ def _watching_torch(recorder: _Recorder) -> Any:
 
 
 class _Profile:
-    """A stretch of PyTorch's profiler, whose trace becomes events. Not run where it was written: there was no GPU."""
+    """A stretch of PyTorch's profiler, whose trace becomes events. It has never run on a GPU."""
 
     def __init__(self, keep: str | os.PathLike | None) -> None:
         self.events: tuple[Event, ...] = ()
@@ -512,9 +525,9 @@ EDGE = {"operation": BLUE, "copy": ORANGE, "wait": QUIET}
 
 
 def _drawn(bars: Sequence[Bar], alt: str, clock: Any) -> str:
-    """Return bars as SVG, in rows. `clock` writes a time at each row's end, or is None where there is no time."""
+    """Return bars as SVG, in rows. `clock` writes the time at the end of each row; None where there are no times."""
     last = max((bar.end for bar in bars), default=1.0)
-    row = last / 3 if clock else PER_ROW  # times of a GPU in three rows
+    row = last / 3 if clock else PER_ROW  # times of a GPU fill three rows
     rows = max(1, -int(-last // row)) if not clock else (3 if bars else 1)
     scale = PER_ROW * UNIT / row if row else 1.0
     tall = len(LANES) * (HEIGHT + GAP) + BETWEEN
@@ -540,7 +553,7 @@ def _drawn(bars: Sequence[Bar], alt: str, clock: Any) -> str:
             edge = {"stroke": EDGE[bar.kind], "stroke_dasharray": "3 2" if bar.kind == "wait" else "none"}
             parts.append(svg.box(x, y, width, HEIGHT, FILL[bar.kind], rx=2, **edge))
             word = "waits" if bar.kind == "wait" and width >= 40 else str(bar.number)
-            size = 12 if width >= 4 + 7 * len(word) else 9.5  # two digits in the narrowest box, no more
+            size = 12 if width >= 4 + 7 * len(word) else 9.5  # the narrowest box has room for two digits
             if width >= 2 + 5.5 * len(word):
                 parts.append(svg.text(x + width / 2, y + HEIGHT * 0.7, word, anchor="middle", size=size))
     wide, high = LABEL + PER_ROW * UNIT + 2, rows * tall
@@ -548,13 +561,13 @@ def _drawn(bars: Sequence[Bar], alt: str, clock: Any) -> str:
 
 
 def _times(event: Event, known: bool) -> tuple[str, ...]:
-    """Return an event's times for a table, under the heads `TIMES`; nothing where there are none."""
+    """Return an event's times for a table, under the heads `TIMES`; nothing where it has no times."""
     spans = (event.asked, event.ran) if known else ()
     return tuple(f"{units.seconds(span[0])} to {units.seconds(span[1])}" if span else "" for span in spans)
 
 
 def _listing(shown: Sequence[Event], timed: bool) -> str:
-    """Return the numbers of the picture with what they stand for, and their times where there are any, folded."""
+    """Return a folded table of the picture's numbers: each with its event, and with its times where there are any."""
     if not shown:
         return ""
     left = 'style="text-align: left"'

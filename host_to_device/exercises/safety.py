@@ -3,7 +3,7 @@
 What it cannot do, because the code runs in this process: end a call into compiled code that never comes back to Python
 (a loop in `njit` code of the host, a GPU that hangs), bound memory, survive a crash, stop a process that ends itself
 by a name it had bound before (`from os import _exit`), end a thread that the code leaves behind, or find what was
-replaced before `host_to_device` was imported. A time limit on other systems than POSIX, or in another thread than the
+replaced before `h2d.start()` or `h2d.answer` was used. A time limit on other systems than POSIX, or in another thread than the
 main one, does not interrupt sleeping. Grading, where it counts, happens in another process.
 """
 

@@ -9,11 +9,22 @@ from host_to_device.support.messages import OneLine
 
 
 class SetUpError(OneLine, RuntimeError):
-    """What has to be done before this machine can go on: the message says it."""
+    """Something is missing on this machine: the message says what to do.
+
+    Examples
+    --------
+    >>> try:
+    ...     h2d.start()
+    ... except h2d.SetUpError as problem:
+    ...     print(problem)
+    host_to_device: ...
+    """
+
+    __module__ = "host_to_device"  # the public name, which a traceback shows
 
 
 def is_installed(module: str) -> bool:
-    """Return whether a module can be imported; it is not imported."""
+    """Return whether a module can be imported, without importing it."""
     return importlib.util.find_spec(module) is not None
 
 

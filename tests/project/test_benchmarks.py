@@ -10,12 +10,6 @@ from benchmarks import __main__, check, simt
 from host_to_device.standins import imports
 
 
-@pytest.fixture(autouse=True)
-def undo():
-    yield
-    imports.restore()
-
-
 def test_ratios_are_printed_as_a_table(monkeypatch, capsys):
     monkeypatch.setattr(
         simt, "RATIOS", [simt.Row("vector add", 64), simt.Row("vector add", 6_400, simulated=64)]
