@@ -1,12 +1,14 @@
-"""The CUDA C++ that CuPy generates for its element-wise, reduction and jit kernels, made by CuPy itself.
+"""The CUDA C++ that CuPy generates for its element-wise, reduction and jit kernels, written by CuPy itself.
 
-CuPy makes it without a GPU, as long as nothing is allocated: `children.cupy_source` calls its functions that write sources, with
-a description of the arguments.
+CuPy writes it without a GPU as long as it allocates nothing: `children.cupy_source` calls CuPy's functions that write
+sources with a description of the arguments. What they depend on (dimensions, contiguity) is worked out here, on NumPy
+arrays of the same shapes and strides, by the rules of CuPy's `cupy/_core/_kernel.pyx` and `_reduction.pyx`.
 """
 
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
 import sys
 import textwrap
@@ -15,6 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from host_to_device.inspecting import tools
 from host_to_device.inspecting.cache import kept
@@ -115,10 +119,9 @@ def generate(kernel: Any, args: Sequence[Any] | None) -> Made:
     place = _package()
     if place is None:
         raise tools.missing("cupy")
-    request = {"kind": kind, "arguments": [_described(each, name) for each in args]}
-    request |= {"elementwise": _elementwise, "reduction": _reduction, "jit": _jit}[kind](
-        kernel, request["arguments"]
-    )
+    views = [_view(each, name) for each in args]
+    shaped = {"elementwise": _elementwise, "reduction": _reduction, "jit": _jit}[kind](kernel, views)
+    request = {"kind": kind, **shaped}
     tool = tools.Tool("CuPy", place / "__init__.py")
     answer = kept(lambda: _written(request, name), "cupy", request, tool.identity)
     return Made(answer["text"], answer["name"], tuple(answer["options"]), answer["version"])
@@ -144,27 +147,28 @@ def tidied(text: str) -> str:
     return "\n".join(line.removeprefix(" " * first) for line in lines) + "\n"
 
 
-def _described(value: Any, name: str) -> dict:
-    """Return what CuPy's generators go by in an argument."""
-    import numpy as np
+# What a generator is given for an argument: an array that has only dtype, shape and strides, or a number.
+View = np.ndarray | np.generic
 
-    if hasattr(value, "dtype") and getattr(value, "shape", None) is not None and not np.isscalar(value):
-        array = getattr(value, "_array", value)
-        flags = getattr(array, "flags", None)
-        contiguous = bool(
-            flags["C_CONTIGUOUS"] if isinstance(array, np.ndarray) else getattr(flags, "c_contiguous", True)
-        )
-        about = {"ndim": len(value.shape), "contiguous": contiguous, "small": int(value.size) < SMALL}
-        return {"dtype": np.dtype(value.dtype).str, **about, "shape": list(value.shape)}
+
+def _view(value: Any, name: str) -> View:
+    """Return an array with the dtype, shape and strides of an argument, and no memory of its own; or a number."""
     if isinstance(value, bool | int | float | complex | np.generic):
-        return {
-            "dtype": np.asarray(value).dtype.str,
-            "ndim": None,
-            "contiguous": True,
-            "small": True,
-            "shape": [],
-        }
-    raise CannotShow(f"{name} cannot be given a {type(value).__name__}: it takes arrays and numbers")
+        return np.asarray(value)[()]
+    if not hasattr(value, "dtype") or getattr(value, "shape", None) is None:
+        raise CannotShow(f"{name} cannot be given a {type(value).__name__}: it takes arrays and numbers")
+    strides = getattr(getattr(value, "_array", value), "strides", None)  # `_array` of a stand-in's array
+    if strides is None:
+        raise CannotShow(f"{name} cannot be given a {type(value).__name__}: it does not say its strides")
+    return np.lib.stride_tricks.as_strided(np.empty((), value.dtype), value.shape, strides, writeable=False)
+
+
+def _described(view: View) -> dict:
+    """Return what CuPy's generators go by in an argument."""
+    about = {"dtype": view.dtype.str, "ndim": None, "contiguous": True, "small": True}
+    if isinstance(view, np.ndarray):
+        about |= {"ndim": view.ndim, "contiguous": view.flags.c_contiguous, "small": view.size < SMALL}
+    return about
 
 
 def _parameters(parameters: Sequence[Any]) -> str:
@@ -177,29 +181,86 @@ def _parameters(parameters: Sequence[Any]) -> str:
     return ", ".join(words)
 
 
-def _looped(kernel: Any, arguments: list[dict]) -> list[dict]:
-    parameters = [*kernel.in_params, *kernel.out_params]
+def _broadcast(kernel: Any, views: list[View]) -> tuple[int, ...]:
+    """Broadcast the inputs that the loop goes over, in place; return the shape of the loop.
+
+    Raises
+    ------
+    CannotShow
+        If the number of arguments is wrong, or their shapes do not fit together.
+    """
+    name = name_of(kernel)
+    if len(views) not in (kernel.nin, kernel.nin + kernel.nout):
+        raise CannotShow(f"{name} takes {kernel.nin} inputs, and args= has {len(views)}")
+    inputs = _looped(kernel.in_params, views[: kernel.nin])
+    shapes = [views[place].shape for place in inputs or range(kernel.nin, len(views))]
+    try:
+        shape = np.broadcast_shapes(*shapes) if shapes else (1,)
+    except ValueError:
+        raise CannotShow(
+            f"{name}: the shapes {', '.join(map(str, shapes))} cannot be broadcast together"
+        ) from None
+    for place in inputs:
+        views[place] = np.broadcast_to(views[place], shape)
+    return shape
+
+
+def _looped(parameters: Sequence[Any], views: Sequence[View]) -> list[int]:
+    """Return the places of the arrays that the loop goes over: those of parameters that are not raw."""
     return [
-        each
-        for each, parameter in zip(arguments, parameters, strict=False)
-        if each["ndim"] is not None and not parameter.raw
+        place
+        for place, (view, parameter) in enumerate(zip(views, parameters, strict=False))
+        if isinstance(view, np.ndarray) and not parameter.raw
     ]
 
 
-def _elementwise(kernel: Any, arguments: list[dict]) -> dict:
-    if len(arguments) not in (kernel.nin, kernel.nin + kernel.nout):
-        raise CannotShow(f"{name_of(kernel)} takes {kernel.nin} inputs, and args= has {len(arguments)}")
-    looped = _looped(kernel, arguments)
-    ndim = max((each["ndim"] for each in looped), default=1)
-    same = len({tuple(each["shape"]) for each in looped}) <= 1
-    # Arrays of one shape without gaps are seen as one-dimensional (`_reduce_dims`).
-    if same and all(each["contiguous"] for each in looped) and getattr(kernel, "reduce_dims", True):
-        ndim = 1
-    for each in looped:
-        # One that is broadcast has strides of zero, and gaps.
-        each.update(ndim=ndim, contiguous=each["contiguous"] and same)
+def _dimensions(views: Sequence[np.ndarray], shape: tuple[int, ...], arguments: int) -> int:
+    """Return the number of dimensions of CuPy's loop, after CuPy has merged neighbouring dimensions.
+
+    The rules are those of `_reduce_dims` and `_reduced_view_core`: CuPy merges two neighbouring dimensions where no array
+    has a gap between them. It leaves two dimensions of several arguments as they are, unless every array is contiguous.
+
+    Parameters
+    ----------
+    views
+        The arrays that the loop goes over, broadcast.
+    shape
+        The shape of the loop.
+    arguments
+        The number of all arguments, raw arrays and numbers included.
+    """
+    strided = [view for view in views if not view.flags.c_contiguous]
+    if len(shape) < 2 or not views:
+        return len(shape)
+    if not strided:
+        return 1
+    if len(shape) == 2 and arguments > 1:
+        return 2
+    long = [axis for axis, size in enumerate(shape) if size != 1]
+    gaps = [
+        any(view.strides[after] * shape[after] != view.strides[axis] for view in strided)
+        for axis, after in itertools.pairwise(long)
+    ]
+    return 1 + sum(gaps)
+
+
+def _elementwise(kernel: Any, views: list[View]) -> dict:
+    shape = _broadcast(kernel, views)
+    places = _looped([*kernel.in_params, *kernel.out_params], views)
+    for place in places:
+        if views[place].shape != shape:
+            raise CannotShow(
+                f"{name_of(kernel)}: an output has the shape {views[place].shape}, and the loop {shape}"
+            )
+    ndim = len(shape)
+    if getattr(kernel, "reduce_dims", True):
+        ndim = _dimensions([views[place] for place in places], shape, kernel.nin + kernel.nout)
+    arguments = [_described(view) for view in views]
+    for place in places:
+        arguments[place]["ndim"] = ndim
     kwargs = dict(getattr(kernel, "kwargs", {}) or {})
     return {
+        "arguments": arguments,
         "in_params": _parameters(kernel.in_params),
         "out_params": _parameters(kernel.out_params),
         "operation": kernel.operation,
@@ -212,26 +273,34 @@ def _elementwise(kernel: Any, arguments: list[dict]) -> dict:
     }
 
 
-def _reduction(kernel: Any, arguments: list[dict]) -> dict:
-    if len(arguments) not in (kernel.nin, kernel.nin + kernel.nout):
-        raise CannotShow(f"{name_of(kernel)} takes {kernel.nin} inputs, and args= has {len(arguments)}")
-    looped = _looped(kernel, arguments)
-    if all(each["contiguous"] for each in looped) and len({tuple(each["shape"]) for each in looped}) <= 1:
-        for each in looped:
-            each.update(ndim=1)
+def _reduction(kernel: Any, views: list[View]) -> dict:
+    shape = _broadcast(kernel, views)
+    if kernel.nin == 1 and isinstance(views[0], np.ndarray) and not views[0].flags.c_contiguous:
+        # CuPy sorts the axes of a lone input, so that those of a Fortran-ordered one can be merged.
+        order = sorted(range(len(shape)), key=lambda axis: -abs(views[0].strides[axis]))
+        views[0] = views[0].transpose(order)
+        shape = views[0].shape
+    places = _looped(kernel.in_params, views[: kernel.nin])
+    ndim = len(shape)
+    if getattr(kernel, "reduce_dims", True):
+        ndim = _dimensions([views[place] for place in places], shape, kernel.nin)
+    arguments = [_described(view) for view in views]
+    for place in places:
+        arguments[place]["ndim"] = ndim
     texts = ("map_expr", "reduce_expr", "post_map_expr", "name", "reduce_type", "preamble")
     return {
         **{each: getattr(kernel, each) for each in texts},
+        "arguments": arguments,
         "identity": kernel.identity or None,
         "in_params": _parameters(kernel.in_params),
         "out_params": _parameters(kernel.out_params),
-        "ndim": max((each["ndim"] for each in looped), default=1),
+        "ndim": ndim,
         "out_ndim": 0,
         "small": True,
     }
 
 
-def _jit(kernel: Any, arguments: list[dict]) -> dict:
+def _jit(kernel: Any, views: list[View]) -> dict:
     function = getattr(kernel, "_func", None) or kernel._function
     try:
         lines, _ = inspect.getsourcelines(function)
@@ -255,6 +324,7 @@ def _jit(kernel: Any, arguments: list[dict]) -> dict:
         ):
             names[name] = ["cupyx.jit", name]
     return {
+        "arguments": [_described(view) for view in views],
         "source": textwrap.dedent("".join(lines)),
         "name": function.__name__,
         "numbers": numbers,

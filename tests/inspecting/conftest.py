@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from host_to_device.inspecting import tools
+from host_to_device.inspecting import cupy_code, tools
 
 
 @pytest.fixture(scope="session")
@@ -32,3 +32,15 @@ def compilers():
         if os.environ.get("CI"):
             raise
         pytest.skip(str(problem))
+
+
+@pytest.fixture(scope="module")
+def cupy():
+    """The stand-in's cupy, where the real CuPy is installed and can write sources; in CI it has to be."""
+    if cupy_code._package() is None:
+        if os.environ.get("CI"):
+            raise AssertionError("CuPy is not installed")
+        pytest.skip("CuPy is not installed")
+    from host_to_device.standins import cupy as stand_in
+
+    return stand_in

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import host_to_device as h2d
-from host_to_device.inspecting import cache, compiling, cupy_code, names, sources, tools
+from host_to_device.inspecting import cache, compiling, names, sources, tools
 from host_to_device.inspecting.listing import Listing
 from host_to_device.standins import numba_cuda as cuda
 from tests.corpora.listings import SOURCES, numba_kernels
@@ -150,17 +150,6 @@ def test_a_raw_kernel_and_a_raw_module():
 def test_ptx_is_assembled():
     ptx = h2d.show(SOURCES["vector_add.cu"]).text
     assert "LDG" in str(h2d.show(ptx, "sass"))
-
-
-@pytest.fixture(scope="module")
-def cupy():
-    if cupy_code._package() is None:
-        if os.environ.get("CI"):
-            raise AssertionError("CuPy is not installed")
-        pytest.skip("CuPy is not installed")
-    from host_to_device.standins import cupy as stand_in
-
-    return stand_in
 
 
 def test_what_cupy_writes_for_an_element_wise_kernel(cupy):
