@@ -83,6 +83,21 @@ def check(
         If it is not given a kernel.
     ValueError
         If an option is not one of the above.
+
+    Examples
+    --------
+    >>> from numba import cuda
+    >>> @cuda.jit
+    ... def double(x, out):
+    ...     i = cuda.grid(1)
+    ...     out[i] = 2 * x[i]
+    >>> x, out = np.arange(100.0), np.zeros(100)
+    >>> report = h2d.check(double)[1, 128](x, out)
+    >>> print(report)
+    check of double: 1 error...
+    1. out of bounds: read of x[100], which does not exist: x has 100 elements...
+    >>> bool(report)  # True for a report without errors
+    False
     """
     options = CheckOptions(
         outputs=names(outputs),

@@ -384,7 +384,7 @@ def timeline(keep: str | os.PathLike | None = None) -> Timeline:
     ...     x = cupy.asarray(np.ones(1000))
     ...     total = float((x * 2).sum())
     >>> [event.kind for event in t.events]
-    ['copy', 'operation', 'operation', 'wait', 'copy']
+    ['copy', 'operation', 'operation', 'copy', 'wait']
     >>> print(t)  # in a notebook, t alone draws the picture
     Asked of: stand-in; order, no times. 2 operations, 2 copies, 1 wait of the host...
     """

@@ -159,6 +159,15 @@ def answer(number: str, *, hint: int | None = None, strict: bool | None = None) 
     ------
     AnswerError
         If `strict` is true and the answer is not right.
+
+    Examples
+    --------
+    >>> verdict = h2d.answer("02.1", hint=1)
+    02.1, hint 1 of 3: The `vec_add` of the chapter has the same shape...
+    >>> verdict = h2d.answer("02.1")  # before saxpy has been written
+    02.1 is not right yet: saxpy is not defined...
+    >>> verdict.right
+    False
     """
     global _at_work
     strict = is_strict() if strict is None else strict

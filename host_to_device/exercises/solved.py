@@ -138,6 +138,13 @@ def progress() -> Table:
     -------
     Table
         A table that prints as text and shows in a notebook.
+
+    Examples
+    --------
+    >>> print(h2d.progress())
+    Exercises solved: ... of ... points
+    set                             exercises ...
+    01 Two machines in one          01.1 ...
     """
     path = file()
     solved: dict[str, dict[str, Any]] = {}

@@ -106,5 +106,11 @@ def explore_banks(stride: int = 1, offset: int = 0) -> Explorer[BankPicture]:
     ------
     ValueError
         If a number is not whole or not within these limits.
+
+    Examples
+    --------
+    >>> explorer = h2d.explore_banks(stride=2)  # the last line of a notebook's cell shows it
+    >>> print(explorer.picture.summary())
+    32 lanes, stride 2, offset 0: 32 words in 16 banks, served in 2 turns: a 2-way bank conflict.
     """
     return Explorer(BankPicture(stride, offset))

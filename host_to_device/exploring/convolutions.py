@@ -165,5 +165,11 @@ def explore_convolution(
     ------
     ValueError
         If the explorer does not have one of the numbers.
+
+    Examples
+    --------
+    >>> explorer = h2d.explore_convolution(kernel=3)  # the last line of a notebook's cell shows it
+    >>> print(explorer.picture.summary())
+    64 to 64 channels, kernels of 3 × 3, one image of 64 × 64: Winograd has the fewest operations...
     """
     return Explorer(ConvolutionPicture(channels, out_channels, kernel, size))

@@ -106,5 +106,13 @@ def explore_grid(n: int = 20, blocks: int = 3, threads_per_block: int = 8) -> Ex
     ------
     ValueError
         If a size is not a whole number within these limits.
+
+    Examples
+    --------
+    >>> explorer = h2d.explore_grid(
+    ...     n=20, blocks=3, threads_per_block=8
+    ... )  # a notebook shows it with its sliders
+    >>> print(explorer.picture.summary())
+    3 × 8 = 24 threads for 20 elements: 4 idle, stopped by the guard.
     """
     return Explorer(GridPicture(n, blocks, threads_per_block))

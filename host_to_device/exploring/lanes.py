@@ -154,5 +154,11 @@ def explore_lanes(warp_size: int = 64, first: int = 16) -> Explorer[LanesPicture
     ------
     ValueError
         If either is any other value.
+
+    Examples
+    --------
+    >>> explorer = h2d.explore_lanes(warp_size=64, first=16)  # the last line of a notebook's cell shows it
+    >>> print(explorer.picture.summary())
+    Warps of 64 lanes, first offset 16: 32 of 64 numbers are in the sum once, 32 of 64 are missing.
     """
     return Explorer(LanesPicture(warp_size, first))

@@ -283,5 +283,11 @@ def explore_latency(
     ------
     ValueError
         If a number is not a whole number within these limits.
+
+    Examples
+    --------
+    >>> explorer = h2d.explore_latency(warps=6)  # the last line of a notebook's cell shows it
+    >>> print(explorer.picture.summary())
+    6 warps: an instruction is issued in 56% of the cycles...
     """
     return Explorer(LatencyPicture(warps, work, requests, latency, gap))

@@ -374,6 +374,14 @@ def explore_placement(
         If a choice is none of these, or "second" where there is one device.
     SetUpError
         If PyTorch is not installed, or no compiler to build its stand-in device.
+
+    Examples
+    --------
+    >>> explorer = h2d.explore_placement(
+    ...     model="device", x="device", y="device"
+    ... )  # a notebook shows it with its menus
+    >>> print(explorer.picture.summary())
+    All lines ran, and the weight has changed...
     """
     return Explorer(PlacementPicture(model, x, y, spread, order, parameters, outputs))
 

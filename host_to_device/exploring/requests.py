@@ -132,5 +132,11 @@ def explore_requests(
     ------
     ValueError
         If a number is not within these limits.
+
+    Examples
+    --------
+    >>> explorer = h2d.explore_requests(rows=1024, requests=5)  # the last line of a notebook's cell shows it
+    >>> print(explorer.picture.summary())
+    1,024 rows, 5 requests that move 8 arrays...
     """
     return Explorer(RequestPicture(rows, requests, arrays, launch, first, second))

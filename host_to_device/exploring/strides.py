@@ -156,5 +156,11 @@ def explore_strides(stride: int = 1, offset: int = 0, dtype: str = "float32") ->
     ------
     ValueError
         If a number is not whole or not within these limits, or if the dtype is another one.
+
+    Examples
+    --------
+    >>> explorer = h2d.explore_strides(stride=2)  # the last line of a notebook's cell shows it
+    >>> print(explorer.picture.summary())
+    32 lanes, stride 2, offset 0, float32: 8 sectors, 256 bytes fetched for 128 asked for (50%)...
     """
     return Explorer(StridePicture(stride, offset, dtype))

@@ -139,6 +139,21 @@ def compare(
     ------
     MissingTool, CannotShow
         As of `h2d.show`, and if there is nothing to compare.
+
+    Examples
+    --------
+    >>> source = '''
+    ... extern "C" __global__ void twice(const float *x, float *out, int n) {
+    ...     int i = blockIdx.x * blockDim.x + threadIdx.x;
+    ...     if (i < n) out[i] = 2 * x[i];
+    ... }
+    ... '''
+    >>> print(h2d.compare(source, what=("sass", "gcn")))
+                                  SASS, sm_90  GCN, gfx942
+    instructions ...
+    loads from global memory                1  1
+    stores to global memory                 1  1
+    ...
     """
     whats, archs, entries = _pair("what", what), _pair("arch", arch), _pair("entry", entry)
     if second is None and whats[0] == whats[1] and archs[0] == archs[1] and entries[0] == entries[1]:

@@ -66,6 +66,24 @@ def show(
     CannotShow
         If the kernel cannot be compiled, or not for this architecture: one line that says why, with the source's
         line where it is at fault.
+
+    Examples
+    --------
+    >>> source = '''
+    ... extern "C" __global__ void twice(const float *x, float *out, int n) {
+    ...     int i = blockIdx.x * blockDim.x + threadIdx.x;
+    ...     if (i < n) out[i] = 2 * x[i];
+    ... }
+    ... '''
+    >>> listing = h2d.show(source, "sass", "A100")
+    >>> print(listing)
+    twice, SASS for sm_80: ...
+    line 4 | if (i < n) out[i] = 2 * x[i];
+        ...
+        LDG.E ...                           load: 4 bytes from global memory
+        ...
+        STG.E ...                           store: 4 bytes to global memory
+    ...
     """
     if what not in WHAT:
         raise CannotShow(f"what is {what!r}: give one of {', '.join(map(repr, WHAT))}")

@@ -157,7 +157,7 @@ def predict(
     >>> predicted = h2d.predict(flops=2 * 4096**3, machine=machine)
     >>> print(predicted)
     predicted, not measured, from the limits of ...:
-      137 GFLOP ÷ ... FLOP/s (matmul float32) = ...
+      137 GFLOP ÷ ...FLOP/s (matmul float32) = ...
     """
     amounts = dict.fromkeys(("copies", *DIRECTIONS, "waits", "launches", "flops"), 0.0)
     given = {"copies": copies, "waits": waits, "launches": launches, "flops": flops, **_directions(bytes)}
@@ -193,8 +193,8 @@ def records() -> list[ledger.Record]:
     Examples
     --------
     >>> for record in h2d.records():
-    ...     print(record.machine_name, len(record.limits), "limits")
-    ... limits...
+    ...     print("limits:", len(record.limits), "of", record.machine_name)
+    limits: ...
     """
     return ledger.records()
 

@@ -104,6 +104,13 @@ def animate(boards: Iterable[Any], *, alt: str, seconds: float = 0.15) -> Animat
     ValueError
         If there are no boards or too many, if they differ in shape or do not have two dimensions, or if `alt` or
         `seconds` is outside its limits.
+
+    Examples
+    --------
+    >>> boards = [np.eye(5, k=step) for step in range(5)]
+    >>> alt = "A diagonal line of cells that moves to the right, one column per step."
+    >>> h2d.animate(boards, alt=alt)  # a notebook shows the moving picture
+    5 boards of 5 × 5 cells, 1 alive in the last
     """
     return Animation(boards, alt, seconds)
 

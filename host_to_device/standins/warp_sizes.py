@@ -52,7 +52,14 @@ def with_warp_size(kernel: Any, warp_size: int) -> OfWarpSize:
 
     Examples
     --------
-    >>> h2d.with_warp_size(block_sum, 64)[1, 256](x, out)
+    >>> from numba import cuda
+    >>> @cuda.jit
+    ... def lanes(out):
+    ...     out[cuda.grid(1)] = cuda.laneid
+    >>> out = np.zeros(128, np.int64)
+    >>> h2d.with_warp_size(lanes, 64)[1, 128](out)
+    >>> int(out.max())
+    63
     """
     return OfWarpSize(kernel, known_warp_size(warp_size))
 

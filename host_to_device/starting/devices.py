@@ -36,6 +36,14 @@ def device(index: int = 0, *, mps: bool = False) -> torch.device:
     SetUpError
         If there is no PyTorch, or no C++ compiler to build the stand-in with, or if `H2D_MACHINE=gpu` and PyTorch
         finds no GPU.
+
+    Examples
+    --------
+    >>> import torch
+    >>> device = h2d.device()
+    >>> x = torch.arange(4.0, device=device)
+    >>> print(x.device.type, x.sum().item())
+    standin 6.0
     """
     choice = os.environ.get("H2D_MACHINE", "")
     if not is_installed("torch"):

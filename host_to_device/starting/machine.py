@@ -154,6 +154,12 @@ def start() -> None:
     SetUpError
         If there is a GPU but not the packages that drive it (the message is the command that installs them),
         if `H2D_MACHINE=gpu` and there is no GPU, or if the notebook imported `numba.cuda` or `cupy` before this.
+
+    Examples
+    --------
+    >>> h2d.start()
+    host_to_device: ...
+    >>> from numba import cuda  # the GPU's, or the stand-in's
     """
     global chosen
     choice = os.environ.get("H2D_MACHINE", "")
@@ -195,6 +201,12 @@ def size(*, stand_in: int, gpu: int) -> int:
     ------
     SetUpError
         If `h2d.start()` has not run, because it is not yet known what runs here.
+
+    Examples
+    --------
+    >>> n = h2d.size(stand_in=10_000, gpu=100_000_000)
+    >>> n  # where no GPU is in use
+    10000
     """
     if chosen is None:
         raise SetUpError("run h2d.start() first: the size depends on what runs here")
@@ -206,6 +218,12 @@ def stop() -> None:
 
     Names that a notebook has already imported stay what they are. It is harmless where `start()` has not run
     or has found a GPU.
+
+    Examples
+    --------
+    >>> h2d.start()
+    host_to_device: ...
+    >>> h2d.stop()
     """
     global chosen
     standins.restore()

@@ -1,11 +1,13 @@
 """The public face of the library."""
 
 import ast
+import doctest
 import inspect
 import pickle
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import host_to_device as h2d
@@ -19,6 +21,30 @@ def test_public_names_are_documented_with_arguments_and_errors():
         if inspect.isfunction(thing) and inspect.signature(thing).parameters:
             assert "Parameters" in doc, name
             assert "Raises" in doc, name
+
+
+@pytest.fixture
+def started(monkeypatch):
+    monkeypatch.setenv("H2D_MACHINE", "stand-in")
+    h2d.start()
+    yield
+    h2d.stop()
+
+
+@pytest.mark.parametrize("name", h2d.__all__)
+def test_the_example_of_a_public_name_runs(name, started):
+    """In a notebook after its first cell, which imports NumPy and the library and calls `h2d.start()`."""
+    doc = inspect.getdoc(getattr(h2d, name))
+    heading, examples = "Examples\n--------\n", doctest.DocTestParser().get_examples(doc)
+    assert doc.count(heading) == 1 and any(f"h2d.{name}" in each.source for each in examples), "no example"
+    assert len(examples) == len(doctest.DocTestParser().get_examples(doc.partition(heading)[2])), (
+        "elsewhere, too"
+    )
+    test = doctest.DocTest(examples, {"np": np, "h2d": h2d}, name, None, 0, doc)
+    said = []
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    result = doctest.DocTestRunner(optionflags=flags).run(test, out=said.append)
+    assert result.failed == 0, "".join(said)
 
 
 def test_no_public_function_shares_its_name_with_a_module():

@@ -91,6 +91,18 @@ def stand_in(
     ValueError
         If `seconds` is not a positive number, `seed` not a whole number from 0, or if kernels are to be
         compiled and Numba is not there.
+
+    Examples
+    --------
+    >>> from numba import cuda
+    >>> @cuda.jit
+    ... def last(out):
+    ...     out[0] = cuda.grid(1)  # a race: every thread stores
+    >>> out = cuda.to_device(np.zeros(1))
+    >>> with h2d.stand_in(seed=1):
+    ...     last[1, 100](out)
+    >>> int(out[0]) in range(100)  # which thread comes last depends on the seed
+    True
     """
     global settings
     if seed is not None and not (isinstance(seed, int | np.integer) and seed >= 0):
