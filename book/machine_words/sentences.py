@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from book.machine_words import Idiom
+from host_to_device.inspecting.languages import gcn, sass
+from host_to_device.inspecting.languages.words import NUMBERS
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,6 @@ def _power(text: str) -> str:
     return str(1 << int(text, 0))
 
 
-BUILT_IN = {"tid": "threadIdx", "ntid": "blockDim", "ctaid": "blockIdx", "nctaid": "gridDim"}
 R = r"([^,]+)"  # an operand
 
 
@@ -153,7 +154,7 @@ PTX_RULES: list[Rule] = [
     (r"cvta\.to\.global\.u64 (\S+), (\S+)", "$1 = $2, as an address within global memory."),
     (
         r"mov\.u32 (\S+), %(n?tid|n?ctaid)\.([xyz])",
-        lambda match, _: f"{match[1]} = {BUILT_IN[match[2]]}.{match[3]}.",
+        lambda match, _: f"{match[1]} = {NUMBERS[match[2]]}.{match[3]}.",
     ),
     (rf"mad\.lo\.s32 {R}, {R}, {R}, {R}", "$1 = $2 × $3 + $4, the lower 32 bits of it."),
     (rf"mul\.wide\.[su]32 {R}, {R}, {R}", "$1 = $2 × $3, with 64 bits for the product."),
@@ -223,9 +224,7 @@ PTX_RULES: list[Rule] = [
 
 C = r"c\[(0x\d)\]\[(\w+)\]"
 SPECIAL = {
-    "SR_TID.X": "threadIdx.x",
-    "SR_TID.Y": "threadIdx.y",
-    "SR_CTAID.X": "blockIdx.x",
+    **sass.SPECIAL,
     "SR_LANEID": "the thread's place in its warp, 0 to 31",
     "SR_CgaCtaId": "the block's number within its cluster",
 }
@@ -263,12 +262,14 @@ def _address(text: str) -> str:
 
 def _load(match: re.Match, _: Place) -> str:
     register = _wide(match[2], 2) if match[1] else match[2]
-    return f"Load {8 if match[1] else 4} bytes from global memory, at {_address(match[3])}, into {register}."
+    return (
+        f"Load {sass.size(match[0].split()[0])} from global memory, at {_address(match[3])}, into {register}."
+    )
 
 
 def _store(match: re.Match, _: Place) -> str:
     register = _wide(match[3], 2) if match[1] else match[3]
-    return f"Store {8 if match[1] else 4} bytes, {register}, in global memory at {_address(match[2])}."
+    return f"Store {sass.size(match[0].split()[0])}, {register}, in global memory at {_address(match[2])}."
 
 
 def _halves(match: re.Match, _: Place) -> str:
@@ -383,11 +384,9 @@ def _sum(target: str, *parts: str) -> str:
 
 # --- GCN: s is a register of the whole wavefront, v one of a lane; exec says which lanes are at work -------------------
 
-WORDS = {"dword": 1, "dwordx2": 2, "dwordx4": 4, "dwordx8": 8, "b32": 1, "b64": 2, "b128": 4, "b256": 8}
-
 
 def _scalar_load(match: re.Match, place: Place) -> str:
-    offset, size = int(match[4], 16), 4 * WORDS[match[1]]
+    offset, size = int(match[4], 16), gcn.width(match[1])
     hidden = (
         place.end + 12
     )  # behind the parameters: three numbers of blocks, then the block's sizes, 16 bits each
@@ -416,15 +415,11 @@ def _vector_address(address: str, base: str) -> str:
 
 
 def _gcn_load(match: re.Match, _: Place) -> str:
-    size = 4 * WORDS[match[1]]
-    return f"Load {size} bytes a lane from global memory, at {_vector_address(match[3], match[4])}, into {match[2]}."
+    return f"Load {gcn.size(match[1])} a lane from global memory, at {_vector_address(match[3], match[4])}, into {match[2]}."
 
 
 def _gcn_store(match: re.Match, _: Place) -> str:
-    size = 4 * WORDS[match[1]]
-    return (
-        f"Store {size} bytes a lane, {match[3]}, in global memory at {_vector_address(match[2], match[4])}."
-    )
+    return f"Store {gcn.size(match[1])} a lane, {match[3]}, in global memory at {_vector_address(match[2], match[4])}."
 
 
 def _gcn_atomic(match: re.Match, _: Place) -> str:
@@ -439,7 +434,7 @@ def _offset(text: str | None) -> str:
 
 
 GCN_RULES: list[Rule] = [
-    (r"s_load_(\w+) (\S+), (s\[\d+:\d+\]), (0x[0-9a-f]+)", _scalar_load),
+    (r"(s_load_\w+) (\S+), (s\[\d+:\d+\]), (0x[0-9a-f]+)", _scalar_load),
     (r"s_waitcnt (.*)", _wait),
     (rf"s_and_b32 {R}, {R}, 0xffff", "$1 = the lower 16 bits of $2, which are blockDim.x."),
     (rf"s_mul_i32 {R}, {R}, {R}", "$1 = $2 × $3, once for the whole wavefront."),
@@ -488,8 +483,8 @@ GCN_RULES: list[Rule] = [
     (rf"s_cbranch_execz {R}", "If no lane is at work any more, go on at $1."),
     (rf"s_or_b64 exec, exec, {R}", "The lanes kept in $1 are at work again."),
     (rf"v_cndmask_b32_e64 {R}, {R}, {R}, {R}", "$1 = $3 in the lanes of $4, $2 in the others."),
-    (rf"global_load_(\w+) {R}, {R}, (.*)", _gcn_load),
-    (rf"global_store_(\w+) {R}, {R}, (.*)", _gcn_store),
+    (rf"(global_load_\w+) {R}, {R}, (.*)", _gcn_load),
+    (rf"(global_store_\w+) {R}, {R}, (.*)", _gcn_store),
     (r"global_atomic_add(?:_u32)? ()(v\[\d+:\d+\]), (v\d+), off", _gcn_atomic),
     (r"global_atomic_add(?:_u32)? (v\d+), (v\[\d+:\d+\]), (v\d+), off (?:glc|sc0)", _gcn_atomic),
     (rf"v_add_f32_e32 {R}, {R}, {R}", "$1 = $2 + $3."),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from host_to_device.inspecting.instructions import Instruction, Reader, Sources
+from host_to_device.inspecting.languages.words import COMPARISONS, FUNCTIONS, TYPES
 
 
 def read(text: str, entry: str, sources: Sources) -> list[Instruction]:
@@ -34,29 +35,21 @@ def read(text: str, entry: str, sources: Sources) -> list[Instruction]:
 
 
 # What is said of each instruction: the words, then the rules.
-TESTS = {"eq": "==", "ne": "!=", "lg": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "neq": "!="}
-TYPES = {
-    **{
-        "f64": "float64",
-        "f32": "float32",
-        "f16": "float16",
-        "bf16": "bfloat16",
-        "i32": "int32",
-        "u32": "uint32",
-    },
-    **{"i64": "int64", "u64": "uint64", "i16": "int16", "u16": "uint16"},
-}
+def width(op: str) -> int | None:
+    """Return the number of bytes that a load or a store moves for a lane; None where the name does not say."""
+    if match := re.search(r"dword(?:x(\d+))?$", op):
+        return 4 * int(match.group(1) or 1)
+    if match := re.search(r"_b(\d+)$", op):
+        return int(match.group(1)) // 8
+    if re.search(r"byte|_[iu]8|_b8", op):
+        return 1
+    return 2 if re.search(r"short|16", op) else None
 
 
 def size(op: str) -> str:
-    """Return how much a load or a store moves for a lane."""
-    if match := re.search(r"(?:dword|_b32)x?([234]?)$", op):
-        return f"{4 * int(match.group(1) or 1)} bytes"
-    if match := re.search(r"_b(\d+)$", op):
-        return f"{int(match.group(1)) // 8} bytes" if match.group(1) != "8" else "1 byte"
-    if re.search(r"byte|_[iu]8|_b8", op):
-        return "1 byte"
-    return "2 bytes" if re.search(r"short|16", op) else "data"
+    """Return the size of what a load or a store moves for a lane, in words."""
+    number = width(op)
+    return "data" if number is None else f"{number} byte{'s' * (number > 1)}"
 
 
 def _memory(doing: str, where: str):
@@ -72,7 +65,9 @@ def _compared(match: re.Match) -> str:
     if len(operands) < 3:
         return "a comparison, one bit a lane"
     note = f" ({TYPES[kind]})" if kind.startswith("f") and kind in TYPES else ""
-    return f"{operands[0]}: is {operands[1]} {TESTS.get(test, test)} {operands[2]}? One bit a lane{note}"
+    return (
+        f"{operands[0]}: is {operands[1]} {COMPARISONS.get(test, test)} {operands[2]}? One bit a lane{note}"
+    )
 
 
 def _tensor(match: re.Match) -> str:
@@ -153,18 +148,7 @@ RULES = (
     (
         r"v_(rcp|rsq|sqrt|exp|log|sin|cos)(?:_iflag)?_f(\d+)",
         "arithmetic",
-        lambda m: (
-            {
-                **{
-                    "rcp": "1 / x",
-                    "rsq": "1 / square root",
-                    "sqrt": "square root",
-                    "exp": "2 to the power of x",
-                },
-                **{"log": "logarithm to base 2", "sin": "sine", "cos": "cosine"},
-            }[m.group(1)]
-            + f" of float{m.group(2)}"
-        ),
+        lambda m: f"{FUNCTIONS[m.group(1)]} of float{m.group(2)}",
     ),
     (
         r"v_(?:div_\w+|ldexp|frexp\w*|trunc|floor|ceil|rndne|fract)\w*",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from host_to_device.inspecting.instructions import Instruction, Reader, Sources
+from host_to_device.inspecting.languages.words import COMPARISONS, FUNCTIONS, NUMBERS, TYPES
 
 
 def read(text: str, entry: str, sources: Sources) -> list[Instruction]:
@@ -69,29 +70,10 @@ def _instruction(reader: Reader, text: str) -> None:
 
 
 # What is said of each instruction: the words, then the rules.
-TYPES = {
-    **{"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "f16x2": "two float16"},
-    **{"b8": "1 byte", "u8": "uint8", "s8": "int8", "b16": "2 bytes", "u16": "uint16", "s16": "int16"},
-    **{"b32": "4 bytes", "u32": "uint32", "s32": "int32", "b64": "8 bytes", "u64": "uint64", "s64": "int64"},
-    **{"b128": "16 bytes", "tf32": "tf32", "e4m3": "float8", "e5m2": "float8", "bf16x2": "two bfloat16"},
-}
 ATOMICS = {
     **{"add": "atomic add", "min": "atomic minimum", "max": "atomic maximum", "exch": "atomic exchange"},
     **{"cas": "atomic compare and swap", "and": "atomic and", "or": "atomic or", "xor": "atomic xor"},
     **{"inc": "atomic increment", "dec": "atomic decrement"},
-}
-AXES = {"tid": "threadIdx", "ntid": "blockDim", "ctaid": "blockIdx", "nctaid": "gridDim"}
-TESTS = {
-    "eq": "==",
-    "ne": "!=",
-    "lt": "<",
-    "le": "<=",
-    "gt": ">",
-    "ge": ">=",
-    "lo": "<",
-    "ls": "<=",
-    "hi": ">",
-    "hs": ">=",
 }
 
 
@@ -146,7 +128,10 @@ def _shuffle(match: re.Match) -> str:
 
 def _compared(match: re.Match) -> str:
     parts = match.group(1).split(".")
-    test = next((TESTS[part.removesuffix("u")] for part in parts[1:] if part.removesuffix("u") in TESTS), "?")
+    test = next(
+        (COMPARISONS[part.removesuffix("u")] for part in parts[1:] if part.removesuffix("u") in COMPARISONS),
+        "?",
+    )
     operands = [each.strip() for each in match.group(2).split(",")]
     if len(operands) >= 3:
         return f"{operands[0].lstrip('%').partition('|')[0]}: is {operands[1].lstrip('%')} {test} {operands[2].lstrip('%')}?"
@@ -163,7 +148,7 @@ def _converted(match: re.Match) -> str:
 
 def _special(match: re.Match) -> str:
     name, axis = match.groups()
-    return f"{AXES[name]}.{axis}"
+    return f"{NUMBERS[name]}.{axis}"
 
 
 def _scaled(match: re.Match) -> str:
@@ -238,15 +223,7 @@ RULES = (
     (
         r"(sqrt|rsqrt|rcp|ex2|lg2|sin|cos|tanh)\.\S*",
         "arithmetic",
-        lambda match: {
-            **{
-                "sqrt": "square root",
-                "rsqrt": "1 / square root",
-                "rcp": "1 / x",
-                "ex2": "2 to the power of x",
-            },
-            **{"lg2": "logarithm to base 2", "sin": "sine", "cos": "cosine", "tanh": "tanh"},
-        }[match.group(1)],
+        lambda match: FUNCTIONS[match.group(1)],
     ),
     (
         r"(?:add|sub|mul|div|rem|min|max|and|or|xor|not|shl|shr|shf|bfe|bfi|prmt|neg|abs|selp|mad|lop3|sad)\b",

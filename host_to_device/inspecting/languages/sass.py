@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from host_to_device.inspecting.instructions import Instruction, Reader, Sources
+from host_to_device.inspecting.languages.words import COMPARISONS, FUNCTIONS, NUMBERS
 
 
 def read(text: str, entry: str, sources: Sources) -> list[Instruction]:
@@ -52,20 +53,15 @@ def read(text: str, entry: str, sources: Sources) -> list[Instruction]:
 
 
 # What is said of each instruction: the words, then the rules.
-AXES = {"TID": "threadIdx", "CTAID": "blockIdx"}
-TESTS = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
-FUNCTIONS = {
-    **{"RCP": "1 / x", "RSQ": "1 / square root", "SQRT": "square root", "EX2": "2 to the power of x"},
+LANES = {"DOWN": "a lane further up", "UP": "a lane further down", "BFLY": "the lane across (xor)"}
+SPECIAL = {
     **{
-        "LG2": "logarithm to base 2",
-        "SIN": "sine",
-        "COS": "cosine",
-        "TANH": "tanh",
-        "RCP64H": "1 / x of float64",
+        f"SR_{name.upper()}.{axis.upper()}": f"{NUMBERS[name]}.{axis}"
+        for name in ("tid", "ctaid")
+        for axis in "xyz"
     },
-    **{"RSQ64H": "1 / square root of float64"},
+    "SR_LANEID": "the thread's lane in its warp",
 }
-LANES = {"DOWN": "a higher lane", "UP": "a lower lane", "BFLY": "the lane across (xor)"}
 P = r"(?:@\S+ )?"
 
 
@@ -96,24 +92,17 @@ def _tensor(match: re.Match) -> str:
 
 def _compared(match: re.Match) -> str:
     op, operands = match.group(1), [each.strip() for each in match.group(2).split(",")]
-    test = next((TESTS[part] for part in op.split(".") if part in TESTS), None)
+    test = next((COMPARISONS[part] for part in op.lower().split(".") if part in COMPARISONS), None)
     kind = {"D": " of float64", "F": " of float32", "H": " of float16"}.get(op[0], "")
     if test is None or len(operands) < 4:
         return f"a comparison{kind}"
     return f"{operands[0]}: is {operands[2]} {test} {operands[3]}?{kind and ' (' + kind.strip()[3:] + ')'}"
 
 
-def _constant(match: re.Match) -> str:
-    return "constant memory: an argument or the launch size"
-
+CONSTANT = "constant memory: an argument or the launch size"
 
 RULES = (
-    (
-        P + r"S2U?R \S+ SR_(TID|CTAID)\.([XYZ])",
-        "special",
-        lambda m: f"{AXES[m.group(1)]}.{m.group(2).lower()}",
-    ),
-    (P + r"S2U?R \S+ SR_LANEID", "special", "the thread's lane in its warp"),
+    (P + r"S2U?R \S+ (SR_(?:(?:TID|CTAID)\.[XYZ]|LANEID))", "special", lambda m: SPECIAL[m.group(1)]),
     (P + r"S2U?R|CS2R", "special", "reads a special register"),
     (P + r"(LDG\S*)", "load", _memory("load:", "from global memory")),
     (P + r"(STG\S*)", "store", _memory("store:", "to global memory")),
@@ -124,8 +113,8 @@ RULES = (
     (P + r"(LDS\S*)", "shared", _memory("load:", "from shared memory")),
     (P + r"(STS\S*)", "shared", _memory("store:", "to shared memory")),
     (P + r"(LDL|STL)", "spill", ""),
-    (P + r"U?LDCU?\S* \S+ \S*c\[", "argument", _constant),
-    (P + r"U?LDCU?\b", "argument", _constant),
+    (P + r"U?LDCU?\S* \S+ \S*c\[", "argument", CONSTANT),
+    (P + r"U?LDCU?\b", "argument", CONSTANT),
     (P + r"(LD\S*)", "load", _memory("load:", "from a generic address")),
     (P + r"(ST\S*)", "store", _memory("store:", "to a generic address")),
     (P + r"BAR\.(?:SYNC|RED|ARV)", "barrier", "barrier: waits for all threads of the block"),
@@ -140,15 +129,7 @@ RULES = (
     (
         P + r"SHFL\.(\w+)",
         "shuffle",
-        lambda m: (
-            "shuffle: a value "
-            + {
-                "DOWN": "from a lane further up",
-                "UP": "from a lane further down",
-                "BFLY": "from the lane across (xor)",
-            }.get(m.group(1), "from another lane")
-            + " of the warp"
-        ),
+        lambda m: f"shuffle: a value from {LANES.get(m.group(1), 'another lane')} of the warp",
     ),
     (P + r"VOTEU?|MATCH|REDUX", "shuffle", "asks all lanes of the warp"),
     (P + r"DFMA", "double", "fused multiply-add of float64"),
@@ -167,7 +148,7 @@ RULES = (
     (
         P + r"MUFU\.(\w+)",
         "arithmetic",
-        lambda m: f"special-function unit: {FUNCTIONS.get(m.group(1), m.group(1))}",
+        lambda m: f"special-function unit: {FUNCTIONS.get(m.group(1).lower(), m.group(1))}",
     ),
     (
         P + r"F(ADD|MUL|MNMX)2?",
