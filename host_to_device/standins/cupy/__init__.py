@@ -7,6 +7,7 @@ has not is refused in one line.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 from types import ModuleType
@@ -16,6 +17,7 @@ import numpy as np
 
 from host_to_device.standins.cupy import (
     calculation,
+    converting,
     creation,
     cuda,
     exchange,
@@ -29,12 +31,12 @@ from host_to_device.standins.cupy.arrays import ndarray as ndarray
 from host_to_device.standins.cupy.base import Base as _Base
 from host_to_device.standins.cupy.cuda import memory as _memory
 from host_to_device.standins.cupy.cuda import pinned_memory as _pinned_memory
-from host_to_device.standins.cupy.names import VERSION as _VERSION
+from host_to_device.standins.cupy.names import STAND_IN_VERSION as _STAND_IN_VERSION
 from host_to_device.standins.cupy.names import raise_missing as _raise_missing
 from host_to_device.standins.cupy.ufuncs import ALL as _UFUNCS
 from host_to_device.standins.cupy.ufuncs import ufunc as ufunc
 
-__version__ = f"{_VERSION}+host-to-device.stand-in"
+__version__ = _STAND_IN_VERSION
 
 # What CuPy takes over from NumPy as it is.
 _OF_NUMPY = """
@@ -67,7 +69,7 @@ AxisError, ComplexWarning, RankWarning, TooHardError, VisibleDeprecationWarning,
     )
 )
 
-for _part in (creation, manipulation, calculation, searching, products, signals, files):
+for _part in (converting, creation, manipulation, calculation, searching, products, signals, files):
     for _name, _value in vars(_part).items():
         # Its functions, under all their names, and the objects made of its classes.
         if not _name.startswith("_") and _part.__name__ in (
@@ -78,8 +80,11 @@ for _part in (creation, manipulation, calculation, searching, products, signals,
 globals().update(_UFUNCS)
 from_dlpack, fromDlpack, flatiter = exchange.from_dlpack, exchange.fromDlpack, exchange.flatiter
 
+# Loaded when a program first uses them, so that `import cupy` costs no more than importing NumPy does: the kernels
+# bring the compiler of CUDA C++. By name, the module of this package that has it.
 _KERNELS = ("ElementwiseKernel", "ReductionKernel", "RawKernel", "RawModule")
-_MODULES = ("random", "fft", "linalg", "cuda", "testing")
+_MODULES = ("random", "fft", "linalg", "testing")
+_LATER = {**dict.fromkeys(_KERNELS, "kernels"), "fuse": "fusion", **{name: name for name in _MODULES}}
 
 
 def is_available() -> bool:
@@ -108,15 +113,13 @@ def get_default_pinned_memory_pool() -> cuda.PinnedMemoryPool:
 
 def show_config(*, _full: bool = False) -> None:
     """Print what runs in place of CuPy."""
-    from host_to_device.standins.cupy import cupyx
-
+    cupyx = importlib.import_module(f"{__name__}.cupyx")  # only when it is used
     sys.stdout.write(str(cupyx.get_runtime_info(full=_full)))
     sys.stdout.flush()
 
 
 def memoize(for_each_device: bool = False) -> Any:
     """Return a decorator that lets a function keep its results; arguments must be hashable."""
-    import functools
 
     def decorate(function: Any) -> Any:
         kept = functools.lru_cache(maxsize=None)(function)
@@ -136,16 +139,15 @@ def clear_memo() -> None:
 
 
 def __getattr__(name: str) -> Any:
-    here = "host_to_device.standins.cupy"
-    if name in _MODULES:
-        return importlib.import_module(f"{here}.{name}")
-    if name in _KERNELS:
-        return getattr(importlib.import_module(f"{here}.kernels"), name)
-    if name == "fuse":
-        return importlib.import_module(f"{here}.fusion").fuse
-    _raise_missing("", name)
+    if name not in _LATER:
+        _raise_missing("", name)
+    module = importlib.import_module(f"{__name__}.{_LATER[name]}")
+    return module if name in _MODULES else getattr(module, name)
 
 
 def __dir__() -> list[str]:
     own = {name for name, value in globals().items() if not isinstance(value, ModuleType)}
-    return sorted(own - {"annotations", "Any", "ModuleType"} | {*_KERNELS, *_MODULES, "exceptions", "fuse"})
+    return sorted(own - {"annotations", "Any", "ModuleType"} | {*_LATER, "cuda", "exceptions"})
+
+
+_Base._package = sys.modules[__name__]

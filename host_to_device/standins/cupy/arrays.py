@@ -11,8 +11,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from host_to_device.standins import events
-from host_to_device.standins.cupy import indexing, methods
+from host_to_device.standins.cupy import exchange, indexing, methods
 from host_to_device.standins.cupy.base import Base, adopt, cast, check_dtype, view_of
+from host_to_device.standins.cupy.converting import array
 from host_to_device.standins.cupy.cuda.device import Device
 from host_to_device.standins.cupy.cuda.memory import MemoryPointer, UnownedMemory, memory_of, new_array
 from host_to_device.standins.cupy.cuda.stream import get_current_stream
@@ -173,9 +174,7 @@ class ndarray(Operators, methods.Calculation, Base):
     @property
     def flat(self) -> Iterator:
         """All elements in C order, as arrays without axes."""
-        from host_to_device.standins.cupy.exchange import flatiter
-
-        return flatiter(self)
+        return exchange.flatiter(self)
 
     @property
     def cstruct(self) -> NoReturn:
@@ -293,8 +292,6 @@ class ndarray(Operators, methods.Calculation, Base):
         return pickle.dumps(self, -1)
 
     def __reduce__(self) -> Any:
-        from host_to_device.standins.cupy.creation import array
-
         return array, (self.get(),)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
@@ -460,9 +457,7 @@ class ndarray(Operators, methods.Calculation, Base):
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        from host_to_device.standins.cupy.exchange import interface
-
-        return interface(self, get_current_stream().ptr)
+        return exchange.interface(self, get_current_stream().ptr)
 
     def toDlpack(self) -> Any:
         """Return a DLPack capsule over the same memory, for `cupy.fromDlpack`."""
@@ -471,24 +466,18 @@ class ndarray(Operators, methods.Calculation, Base):
     def __dlpack__(
         self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
     ) -> Any:
-        from host_to_device.standins.cupy.exchange import capsule
-
-        return capsule(self, dl_device, copy)
+        return exchange.capsule(self, dl_device, copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return 2, 0  # DLPack's kDLCUDA, device 0
 
     def __array_ufunc__(self, function: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        from host_to_device.standins.cupy.exchange import numpy_ufunc
-
-        return numpy_ufunc(function, method, inputs, kwargs)
+        return exchange.numpy_ufunc(function, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        import host_to_device.standins.cupy as module
-
         try:
             path = func.__module__.split(".")[1:]
-            ours = getattr(functools.reduce(getattr, path, module), func.__name__)
+            ours = getattr(functools.reduce(getattr, path, Base._package), func.__name__)
         except AttributeError:
             return NotImplemented
         if ours is func or not all(issubclass(kind, Base | np.ndarray) for kind in types):

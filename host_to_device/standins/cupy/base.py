@@ -7,13 +7,17 @@ and wrap the result, which is moved to device memory if it does not lie there al
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from host_to_device.standins import events
-from host_to_device.standins.cupy.cuda.memory import memory_of, new_array
+from host_to_device.standins.cupy.cuda.memory import UnownedMemory, memory_of, new_array
+from host_to_device.standins.numba_cuda.layouts import extent
+from host_to_device.standins.numba_cuda.memory import MARK
 
 # Types of numbers that CuPy's functions take beside arrays.
 DTYPE_CHARACTERS = "?bhilqBHILQefdFD"
@@ -26,7 +30,9 @@ class Base:
     """An array's memory: `_array` is the NumPy array, `base` the array that this one is a view of, or None."""
 
     __slots__ = ("__weakref__", "_array", "base")
-    _final: type[Base]  # the class of arrays that learners see
+    # What the package sets when it is loaded: the class of arrays that learners see, and `cupy` itself.
+    _final: type[Base]
+    _package: ModuleType
 
 
 def unsupported(value: Any) -> TypeError:
@@ -65,6 +71,53 @@ def view_of(array: np.ndarray, source: Any) -> Any:
     result._array = array
     result.base = source if source.base is None else source.base
     return result
+
+
+def from_interface(owner: Any) -> Any:
+    """Return an array that shares the memory of another stand-in's array.
+
+    Raises
+    ------
+    TypeError
+        If the memory is not a stand-in's: its address is good on a GPU only.
+    ValueError
+        If the array is masked.
+    """
+    description = owner.__cuda_array_interface__
+    if description.get("mask") is not None:
+        raise ValueError("CuPy currently does not support masked arrays.")
+    if description.get("stand-in") != MARK:
+        raise TypeError("this array is not in the stand-in's memory: copy it to the host, then cp.asarray it")
+    shape, dtype = tuple(description["shape"]), np.dtype(description["typestr"])
+    strides = description.get("strides")
+    if description.get("stream") is not None:  # core.pyx, `_convert_object_with_cuda_array_interface`
+        events.waited("another library's stream")
+    if 0 in shape:
+        return adopt(np.empty(shape, dtype))
+    if strides is None:
+        nbytes, before = dtype.itemsize * int(np.prod(shape, dtype=object)), 0
+    else:
+        nbytes = extent(shape, tuple(strides), dtype.itemsize)
+        before = sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True) if stride < 0)
+    memory = UnownedMemory(description["data"][0] + before, nbytes, owner, 0)
+    return adopt(memory.view(shape, dtype, strides, -before))
+
+
+def operand(value: Any) -> Any:
+    """Return an argument of a ufunc as NumPy takes it.
+
+    Raises
+    ------
+    TypeError
+        If CuPy would refuse it.
+    """
+    if isinstance(value, Base):
+        return value._array
+    if type(value) in NUMBERS or isinstance(value, np.generic):
+        return value
+    if not isinstance(value, np.ndarray) and hasattr(value, "__cuda_array_interface__"):
+        return from_interface(value)._array
+    raise unsupported(value)
 
 
 def upload(array: np.ndarray, name: str = "array function") -> np.ndarray:
@@ -135,8 +188,6 @@ def unwrap(value: Any, taken: dict[int, Any]) -> Any:
     ):
         return type(value)(unwrap(item, taken) for item in value)
     if not isinstance(value, np.generic) and hasattr(value, "__cuda_array_interface__"):
-        from host_to_device.standins.cupy.exchange import from_interface
-
         return unwrap(from_interface(value), taken)
     return value
 
@@ -164,8 +215,6 @@ def on_device(function: Callable) -> Callable:
 
 def check_arguments(function: Callable, args: tuple, kwargs: dict[str, Any]) -> None:
     """Refuse arguments without an array, or that do not fit the function's signature."""
-    import inspect
-
     bound = inspect.signature(function).bind(*args, **kwargs)
     raise unsupported(next(iter(bound.arguments.values()), None))
 

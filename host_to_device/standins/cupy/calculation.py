@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins import events
-from host_to_device.standins.cupy.base import Base, on_device
-from host_to_device.standins.cupy.methods import quiet, reduced
-from host_to_device.standins.cupy.ufuncs import ALL, operand
+from host_to_device.standins.cupy.base import Base, on_device, operand
+from host_to_device.standins.cupy.results import quiet, reduced
+from host_to_device.standins.cupy.ufuncs import ALL
 
 # Methods as functions
 

@@ -10,8 +10,6 @@ import numpy as np
 
 from host_to_device.standins import events
 from host_to_device.standins.cupy.base import NUMBERS, Base, adopt, view_of
-from host_to_device.standins.cupy.cuda.memory import UnownedMemory
-from host_to_device.standins.numba_cuda.layouts import extent
 from host_to_device.standins.numba_cuda.memory import MARK
 
 # DLPack's DLDeviceType: https://dmlc.github.io/dlpack/latest/c_api.html
@@ -35,36 +33,6 @@ def interface(array: Any, stream: int) -> dict[str, Any]:
         "data": (memory.__array_interface__["data"][0] if memory.size else 0, False),
         "stand-in": MARK,
     }
-
-
-def from_interface(owner: Any) -> Any:
-    """Return an array that shares the memory of another stand-in's array.
-
-    Raises
-    ------
-    TypeError
-        If the memory is not a stand-in's: its address is good on a GPU only.
-    ValueError
-        If the array is masked.
-    """
-    description = owner.__cuda_array_interface__
-    if description.get("mask") is not None:
-        raise ValueError("CuPy currently does not support masked arrays.")
-    if description.get("stand-in") != MARK:
-        raise TypeError("this array is not in the stand-in's memory: copy it to the host, then cp.asarray it")
-    shape, dtype = tuple(description["shape"]), np.dtype(description["typestr"])
-    strides = description.get("strides")
-    if description.get("stream") is not None:  # core.pyx, `_convert_object_with_cuda_array_interface`
-        events.waited("another library's stream")
-    if 0 in shape:
-        return adopt(np.empty(shape, dtype))
-    if strides is None:
-        nbytes, before = dtype.itemsize * int(np.prod(shape, dtype=object)), 0
-    else:
-        nbytes = extent(shape, tuple(strides), dtype.itemsize)
-        before = sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True) if stride < 0)
-    memory = UnownedMemory(description["data"][0] + before, nbytes, owner, 0)
-    return adopt(memory.view(shape, dtype, strides, -before))
 
 
 _api = ctypes.pythonapi
@@ -176,15 +144,13 @@ def numpy_ufunc(function: np.ufunc, method: str, inputs: tuple, kwargs: dict[str
     TypeError
         If a NumPy array is among the arguments: "Unsupported type <class 'numpy.ndarray'>".
     """
-    import host_to_device.standins.cupy as module
-
     arguments = inputs
     if "out" in kwargs:
         out = kwargs["out"]
         if len(out) != 1:
             raise ValueError("The 'out' parameter must have exactly one array value")
         arguments, kwargs = (*inputs, *out), {**kwargs, "out": out[0]}
-    ours = getattr(module, function.__name__, None)
+    ours = getattr(Base._package, function.__name__, None)
     if method != "__call__" or ours is None:
         return NotImplemented
     for value in arguments:

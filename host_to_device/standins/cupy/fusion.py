@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins.cupy import launching, operations
+from host_to_device.standins.cupy.base import Base
+from host_to_device.standins.cupy.cuda.compiler import CompileException
 from host_to_device.standins.cupy.elementwise import ElementwiseKernel
 from host_to_device.standins.cupy.generated import type_name
 from host_to_device.standins.cupy.parameters import broadcast_shape
@@ -45,16 +47,15 @@ one_at_a_time = threading.RLock()
 @contextlib.contextmanager
 def traced_names(trace: Trace) -> Iterator[None]:
     """Let CuPy's functions write into the trace when they are given its variables."""
-    import host_to_device.standins.cupy as module  # which imports this module
-
-    space, before = vars(module), {}
+    package = Base._package
+    space, before = vars(package), {}
 
     def stand_in(name: str, original: Callable) -> Callable:
         def call(*operands: Any, **options: Any) -> Any:
             if not any(isinstance(each, _VariableProxy) for each in (*operands, *options.values())):
                 return original(*operands, **options)
             if name == "get_array_module":
-                return module
+                return package
             if name == "copy":
                 return operands[0].copy()
             if name in ("where", "clip"):
@@ -149,9 +150,7 @@ class Fusion:
                 f"error: expected an identifier, and the kernel's name is {self.name}. Define the function with def, or "
                 "give it a name: cupy.fuse(kernel_name=…)"
             )
-            raise launching.CompileException(
-                message, f'extern "C" __global__ void {self.name}', self.name, ()
-            )
+            raise CompileException(message, f'extern "C" __global__ void {self.name}', self.name, ())
 
 
 @dataclass

@@ -14,7 +14,17 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins import events
-from host_to_device.standins.cupy.base import Base, adopt, cast, shapes_differ, unsupported, upload, view_of
+from host_to_device.standins.cupy.base import (
+    Base,
+    adopt,
+    cast,
+    from_interface,
+    shapes_differ,
+    unsupported,
+    upload,
+    view_of,
+)
+from host_to_device.standins.cupy.converting import array as to_device
 
 VALID = (
     "only integers, slices (`:`), ellipsis (`...`),numpy.newaxis (`None`) and integer or boolean arrays are valid "
@@ -70,8 +80,6 @@ def index_of(item: Any) -> Any:
         array = item._array
     elif isinstance(item, bool | np.bool_ | list | tuple | np.ndarray):
         try:
-            from host_to_device.standins.cupy.creation import array as to_device
-
             array = to_device(item)._array
         except ValueError:
             raise IndexError(VALID) from None
@@ -159,9 +167,7 @@ def given(a: Any, value: Any) -> np.ndarray:
     """Return a value to assign through an array of indices; NumPy arrays and lists are copied to the device."""
     if isinstance(value, Base):
         return value._array
-    from host_to_device.standins.cupy.creation import array
-
-    return array(value, dtype=a._array.dtype)._array
+    return to_device(value, dtype=a._array.dtype)._array
 
 
 def scanned(size: int) -> None:
@@ -222,8 +228,6 @@ def fill(target: np.ndarray, value: Any) -> None:
             raise ValueError("non-scalar numpy.ndarray cannot be used for fill")
         value = value.item()
     if hasattr(value, "__cuda_array_interface__"):
-        from host_to_device.standins.cupy.exchange import from_interface
-
         store(target, from_interface(value)._array)
         return
     if isinstance(value, list | tuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
@@ -17,47 +17,13 @@ from numpy.lib.array_utils import byte_bounds
 from host_to_device.standins import cuda_cpp, events
 from host_to_device.standins.cuda_cpp import arena
 from host_to_device.standins.cupy import parameters
-from host_to_device.standins.cupy.base import Base, adopt
+from host_to_device.standins.cupy.base import Base, adopt, from_interface
+from host_to_device.standins.cupy.cuda.compiler import CompileException
 from host_to_device.standins.cupy.cuda.driver import CUDADriverError
 from host_to_device.standins.cupy.cuda.memory import MemoryPointer, UnownedMemory, new_array
 from host_to_device.standins.cupy.cuda.runtime import getDeviceProperties
 
 DATA = "_data_"  # what generated sources put before the name of an array whose memory is meant
-
-
-class CompileException(Exception):
-    """A kernel's source does not compile; `str()` is the compiler's log (CuPy's `cupy.cuda.compiler`)."""
-
-    def __init__(
-        self, msg: str, source: str, name: str, options: tuple[str, ...], backend: str = "nvrtc"
-    ) -> None:
-        self._msg = msg
-        self.source, self.name, self.options, self.backend = source, name, options, backend
-        super().__init__()
-
-    def __reduce__(self) -> tuple:
-        return type(self), (self._msg, self.source, self.name, self.options, self.backend)
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def __str__(self) -> str:
-        return self.get_message()
-
-    def get_message(self) -> str:
-        """Return the compiler's log."""
-        return self._msg
-
-    def dump(self, f: TextIO) -> None:
-        """Write the log and the source, its lines numbered, to an open text file."""
-        lines = self.source.split("\n")
-        digits = len(str(len(lines)))
-        f.write(f"{self.backend.upper()} compilation error: {self}\n-----\n")
-        f.write(f"Name: {self.name}\nOptions: {' '.join(self.options)}\nCUDA source:\n")
-        for number, line in enumerate(lines, 1):
-            f.write(f"{number:0{digits}d} {line.rstrip()}\n")
-        f.write("-----\n")
-        f.flush()
 
 
 def is_array(value: Any) -> bool:
@@ -79,8 +45,6 @@ def argument(value: Any) -> Any:
     if is_array(value):
         return value
     if hasattr(value, "__cuda_array_interface__"):
-        from host_to_device.standins.cupy.exchange import from_interface
-
         return from_interface(value)
     parameters.scalar(value)
     return value

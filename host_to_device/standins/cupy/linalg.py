@@ -12,10 +12,10 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from host_to_device.standins.cupy.base import Base, adopt, upload
-from host_to_device.standins.cupy.methods import quiet
 from host_to_device.standins.cupy.names import public, raise_missing
 from host_to_device.standins.cupy.products import cross as _cross
 from host_to_device.standins.cupy.products import matmul as matmul
+from host_to_device.standins.cupy.results import quiet
 
 # What `cupyx.errstate` sets.
 _settings: dict[str, Any] = {"divide": None, "over": None, "under": None, "invalid": None, "linalg": "ignore"}

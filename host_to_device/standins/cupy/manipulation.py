@@ -7,7 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from host_to_device.standins import events
-from host_to_device.standins.cupy.base import Base, adopt, on_device, unsupported, upload, view_of, wrap
+from host_to_device.standins.cupy.base import (
+    Base,
+    adopt,
+    on_device,
+    operand,
+    unsupported,
+    upload,
+    view_of,
+    wrap,
+)
 from host_to_device.standins.cupy.indexing import scanned
 
 
@@ -121,8 +130,6 @@ class broadcast:
     """
 
     def __init__(self, *arrays: Any) -> None:
-        from host_to_device.standins.cupy.ufuncs import operand
-
         operands = [operand(each) for each in arrays]
         self.shape = np.broadcast_shapes(*(np.shape(each) for each in operands))
         self.nd = len(self.shape)
@@ -432,8 +439,6 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = None) ->
     TypeError
         If the conversion is not allowed, or one is a NumPy array.
     """
-    from host_to_device.standins.cupy.ufuncs import operand
-
     source = operand(src)
     if not np.can_cast(getattr(source, "dtype", np.min_scalar_type(source)), dst.dtype, casting) and not (
         isinstance(source, int | float) and dst.dtype.kind in "fc"

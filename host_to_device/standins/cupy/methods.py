@@ -2,58 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from typing import Any
 
 import numpy as np
 
 from host_to_device.standins import events
 from host_to_device.standins.cupy import indexing
-from host_to_device.standins.cupy.base import Base, adopt, unsupported, upload, view_of
+from host_to_device.standins.cupy.base import Base, adopt, operand, upload, view_of
+from host_to_device.standins.cupy.products import dot
+from host_to_device.standins.cupy.results import quiet, reduced, refuse_empty
 from host_to_device.standins.cupy.ufuncs import ALL
-
-
-def reduced(result: Any, out: Any = None) -> Any:
-    """Return NumPy's result on the device, or `out` filled with it.
-
-    Raises
-    ------
-    ValueError
-        If `out` has another shape.
-    """
-    name = sys._getframe(1).f_code.co_name if events.listening else ""  # the method's
-    if out is None:
-        return adopt(upload(result, name))
-    if not isinstance(out, Base):
-        raise (
-            unsupported(out)
-            if isinstance(out, np.ndarray)
-            else TypeError("Output arguments must be cupy.ndarray")
-        )
-    if out._array.shape != np.shape(result):
-        raise ValueError(
-            f"Output array is the wrong shape: expected {np.shape(result)}, but got {out._array.shape}"
-        )
-    np.copyto(out._array, result, casting="unsafe")
-    events.operated(name)
-    return out
-
-
-def refuse_empty(array: np.ndarray, axis: Any, name: str) -> None:
-    """Refuse a reduction of nothing that has no neutral element, in CuPy's words."""
-    if array.size:
-        return
-    axes = range(array.ndim) if axis is None else np.atleast_1d(axis)
-    if any(array.shape[each] == 0 for each in axes):
-        raise ValueError(f"zero-size array to reduction operation cupy_{name} which has no identity")
-
-
-def quiet(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call a function of NumPy without its warnings: a GPU gives none."""
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        return function(*args, **kwargs)
 
 
 class Calculation:
@@ -197,7 +155,7 @@ class Calculation:
     def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Any:
         """Return where values belong in this sorted array."""
         order = None if sorter is None else sorter._array
-        return reduced(self._array.searchsorted(searched(v), side, order))
+        return reduced(self._array.searchsorted(operand(v), side, order))
 
     # Reductions
 
@@ -278,7 +236,7 @@ class Calculation:
         """Return the elements, limited to an interval."""
         if min is None and max is None:
             raise ValueError("array_clip: must set either max or min")
-        limits = [None if limit is None else searched(limit) for limit in (min, max)]
+        limits = [None if limit is None else operand(limit) for limit in (min, max)]
         return reduced(np.clip(self._array, *limits), out)
 
     def round(self, decimals: int = 0, out: Any = None) -> Any:
@@ -299,20 +257,9 @@ class Calculation:
                     f"Argument 'b' has incorrect type (expected cupy._core.core._ndarray_base, "
                     f"got {type(b).__module__}.{type(b).__name__})"
                 )
-        from host_to_device.standins.cupy.products import dot
-
         return dot(self, b, out)
 
 
 def check_kind(kind: str | None) -> None:
     if kind not in (None, "stable"):
         raise ValueError("kind can only be None or 'stable'")
-
-
-def searched(value: Any) -> Any:
-    """Return an array's memory or a number; refuse everything else."""
-    if isinstance(value, Base):
-        return value._array
-    if isinstance(value, int | float | complex | np.generic):
-        return value
-    raise unsupported(value)

@@ -1,6 +1,6 @@
 """CuPy's names that the stand-in does not have, and the one line that says so.
 
-The lists are CuPy 14.2's public names less the stand-in's own; tests/standins/test_cupy_names.py keeps them true.
+The lists are CuPy 14.2's public names less the stand-in's own; tests/standins/cupy/test_imports.py keeps them true.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 VERSION = "14.2.0"  # of the CuPy whose names and refusals the stand-in has
+STAND_IN_VERSION = f"{VERSION}+host-to-device.stand-in"
 
 MISSING: dict[str, str] = {
     "": """

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins.cupy.base import NUMBERS, Base
+from host_to_device.standins.cupy.products import matmul
 from host_to_device.standins.cupy.ufuncs import ALL, ufunc
 
 
@@ -121,10 +122,3 @@ class Operators:
 
     def __imatmul__(self, other: Any) -> Any:
         return matmul(self, other, out=self)
-
-
-def matmul(*args: Any, **kwargs: Any) -> Any:
-    """Return the matrix product; see `cupy.matmul`."""
-    from host_to_device.standins.cupy.products import matmul as function
-
-    return function(*args, **kwargs)

@@ -8,7 +8,8 @@ import numpy as np
 
 from host_to_device.standins import events
 from host_to_device.standins.cupy.base import Base, adopt, made_on_device, on_device, unsupported, upload
-from host_to_device.standins.cupy.methods import quiet
+from host_to_device.standins.cupy.results import quiet
+from host_to_device.standins.cupy.ufuncs import ALL
 
 
 def matmul(
@@ -95,8 +96,6 @@ def inner(a: Any, b: Any) -> Any:
 
 def outer(a: Any, b: Any, out: Any = None) -> Any:
     """Return the product of every pair of elements."""
-    from host_to_device.standins.cupy.ufuncs import ALL
-
     return ALL["multiply"](a.ravel()[:, None], b.ravel()[None, :], out=out)
 
 

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins import events
-from host_to_device.standins.cupy.base import Base, adopt, made_on_device, on_device, upload
+from host_to_device.standins.cupy.base import Base, adopt, made_on_device, on_device, operand, upload
 from host_to_device.standins.cupy.indexing import index_of, scanned
-from host_to_device.standins.cupy.methods import reduced, searched
-from host_to_device.standins.cupy.ufuncs import operand
+from host_to_device.standins.cupy.results import reduced
 
 # Sorting
 
@@ -120,7 +119,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     if x is None:
         return condition.nonzero()
     mask = condition.astype("?", copy=False)
-    return adopt(upload(np.where(mask._array, searched(x), searched(y)), "where"))
+    return adopt(upload(np.where(mask._array, operand(x), operand(y)), "where"))
 
 
 @on_device
@@ -274,25 +273,25 @@ def take_along_axis(a: Any, indices: Any, axis: int | None) -> Any:
 
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
     """Write values at indices along an axis, a list of indices for each vector."""
-    np.put_along_axis(arr._array, index_of(indices), searched(values), axis)
+    np.put_along_axis(arr._array, index_of(indices), operand(values), axis)
     events.operated("put_along_axis")
 
 
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """Write values, one after the other, where a mask holds."""
-    np.place(arr._array, operand(mask), searched(vals) if isinstance(vals, Base) else np.asarray(vals))
+    np.place(arr._array, operand(mask), operand(vals) if isinstance(vals, Base) else np.asarray(vals))
     events.operated("place")
 
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """Write values where a mask holds, each at its own place."""
-    np.putmask(a._array, operand(mask), searched(values))
+    np.putmask(a._array, operand(mask), operand(values))
     events.operated("putmask")
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     """Write a value along the diagonal."""
-    np.fill_diagonal(a._array, searched(val), wrap)
+    np.fill_diagonal(a._array, operand(val), wrap)
     events.operated("fill_diagonal")
 
 

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins import events
-from host_to_device.standins.cupy.base import NUMBERS, Base, adopt, shapes_differ, unsupported, wrap
+from host_to_device.standins.cupy.base import NUMBERS, Base, adopt, operand, shapes_differ, unsupported, wrap
+from host_to_device.standins.cupy.converting import array
 from host_to_device.standins.cupy.cuda.memory import new_array
+from host_to_device.standins.cupy.indexing import scatter
 
 _WEAK = {int: int, float: float, complex: complex}  # Python's numbers take the dtype of the array beside them
 
@@ -219,8 +221,6 @@ class ufunc:
 
     def outer(self, A: Any, B: Any, **kwargs: Any) -> Any:
         """Apply the function to every pair of an element of `A` and one of `B`."""
-        from host_to_device.standins.cupy.creation import array
-
         A, B = array(A, copy=None), array(B, copy=None)
         shapes = A.shape + (1,) * B.ndim, (1,) * A.ndim + B.shape
         return self(A.reshape(shapes[0]), B.reshape(shapes[1]), **kwargs)
@@ -235,8 +235,6 @@ class ufunc:
         """
         if self.name.removeprefix("cupy_") not in _AT:
             raise NotImplementedError(f"`{self.name}.at` is not supported yet")
-        from host_to_device.standins.cupy.indexing import scatter
-
         scatter(a, indices, b, self._numpy)
 
     def reduce(
@@ -274,25 +272,6 @@ def _fits(function: ufunc, dtype: np.dtype) -> bool:
         return function._dtypes((dtype,) * function.nin)[0] == dtype
     except TypeError:
         return False
-
-
-def operand(value: Any) -> Any:
-    """Return an argument of a ufunc as NumPy takes it.
-
-    Raises
-    ------
-    TypeError
-        If CuPy would refuse it.
-    """
-    if isinstance(value, Base):
-        return value._array
-    if type(value) in NUMBERS or isinstance(value, np.generic):
-        return value
-    if not isinstance(value, np.ndarray) and hasattr(value, "__cuda_array_interface__"):
-        from host_to_device.standins.cupy.exchange import from_interface
-
-        return from_interface(value)._array
-    raise unsupported(value)
 
 
 def _shape_of(hosts: list[Any]) -> tuple[int, ...]:

@@ -109,9 +109,7 @@ def test_views_are_written_to():
 
 
 def test_faults_name_the_learners_line():
-    with pytest.raises(
-        IndexError, match=r"faulty\(\), test_cupy_kernels_jit.py, line \d+: index 9"
-    ) as caught:
+    with pytest.raises(IndexError, match=r"faulty\(\), test_kernels_jit.py, line \d+: index 9") as caught:
         faulty[1, 1](cp.ones(1, dtype=np.float32))
     line = int(str(caught.value).split("line ")[1].split(":")[0])
     with open(__file__) as file:

@@ -11,8 +11,8 @@ import pytest
 
 import host_to_device.standins.cupy as cp
 from host_to_device.standins.cuda_cpp import KernelFault
+from host_to_device.standins.cupy.cuda.compiler import CompileException
 from host_to_device.standins.cupy.cuda.driver import CUDADriverError
-from host_to_device.standins.cupy.launching import CompileException
 
 ADD = r"""
 extern "C" __global__

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 from collections.abc import Iterator
 from typing import Any
 
 from host_to_device.standins.cupy.cuda import (
+    compiler,
     device,
     driver,
     memory,
@@ -63,6 +63,7 @@ __all__ = [
     "UnownedMemory",
     "alloc",
     "alloc_pinned_memory",
+    "compiler",
     "device",
     "driver",
     "get_allocator",
@@ -107,10 +108,8 @@ def profile() -> Iterator[None]:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "compiler":
-        return importlib.import_module(f"{__name__}.compiler")
     raise_missing("cuda", name)
 
 
 def __dir__() -> list[str]:
-    return public(globals(), *__all__, "compiler")
+    return public(globals(), *__all__)

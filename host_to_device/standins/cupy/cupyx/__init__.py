@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,8 @@ import numpy as np
 
 from host_to_device.standins.cupy import linalg as _linalg
 from host_to_device.standins.cupy.cuda.pinned_memory import alloc_pinned_memory
+from host_to_device.standins.cupy.cupyx import profiler as profiler
+from host_to_device.standins.cupy.names import STAND_IN_VERSION as _STAND_IN_VERSION
 from host_to_device.standins.cupy.names import VERSION as _VERSION
 from host_to_device.standins.cupy.names import public, raise_missing
 from host_to_device.standins.cupy.ufuncs import ufunc
@@ -152,9 +155,7 @@ class _RuntimeInfo:
     """What `get_runtime_info` returns: its text is a table."""
 
     def __init__(self) -> None:
-        from host_to_device.standins.cupy import __version__
-
-        self.cupy_version, self.numpy_version = __version__, np.__version__
+        self.cupy_version, self.numpy_version = _STAND_IN_VERSION, np.__version__
         self.device = f"{_NAME}: results are real, times are not a GPU's"
 
     def __str__(self) -> str:
@@ -177,11 +178,8 @@ def get_runtime_info(*, full: bool = True) -> _RuntimeInfo:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("profiler", "jit"):
-        import importlib
-
-        path = "cupyx.profiler" if name == "profiler" else "jit"
-        return importlib.import_module(f"host_to_device.standins.cupy.{path}")
+    if name == "jit":  # only when it is used: it loads the stand-in for Numba
+        return importlib.import_module("host_to_device.standins.cupy.jit")
     raise_missing("cupyx", name)
 
 

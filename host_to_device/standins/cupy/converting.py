@@ -1,0 +1,108 @@
+"""`cupy.array`: copies to the device of what lies on the host, and of arrays that are there already."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from host_to_device.standins import events
+from host_to_device.standins.cupy.base import Base, adopt, check_dtype, from_interface
+from host_to_device.standins.cupy.cuda.memory import new_array
+
+AVOID = "Unable to avoid copy while creating an array as requested."
+
+
+def array(
+    obj: Any,
+    dtype: Any = None,
+    copy: bool | None = True,
+    order: str | None = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    *,
+    blocking: bool = False,
+) -> Any:
+    """Return an array on the device.
+
+    Parameters
+    ----------
+    obj
+        Array of the device or of the host, number, or nested lists of numbers or of arrays.
+    dtype
+        Of the result; None for that of `obj`.
+    copy
+        True for a copy in any case, None for one where it is needed, False to refuse one.
+    order
+        `C`, `F`, `A` or `K`.
+    ndmin
+        The least number of axes.
+    blocking
+        Whether the host waits for the copy; there is nothing to wait for here.
+
+    Raises
+    ------
+    ValueError
+        If device memory cannot hold the dtype, or `copy` is False and a copy is needed.
+    """
+    if subok:
+        raise NotImplementedError
+    order = (order or "K").upper()
+    if not isinstance(obj, Base) and hasattr(obj, "__cuda_array_interface__"):
+        obj = from_interface(obj)
+    if isinstance(obj, Base):
+        result = obj.astype(obj.dtype if dtype is None else dtype, order=order, copy=bool(copy))
+        if copy is False and result is not obj:
+            raise ValueError(AVOID)
+    else:
+        if copy is False:
+            raise ValueError(AVOID)
+        result = _of_arrays(obj, dtype, order)
+        if result is None:
+            result = _of_host(obj, dtype, order, blocking)
+    if result.ndim < ndmin:
+        result = result.reshape((1,) * (ndmin - result.ndim) + result.shape)
+    return result
+
+
+def _of_arrays(obj: Any, dtype: Any, order: str) -> Any:
+    """Return nested lists of device arrays of one shape, stacked; None if it is something else."""
+    if not isinstance(obj, list | tuple):
+        return None
+    leaves: list[Any] = []
+
+    def memory(item: Any) -> Any:
+        if isinstance(item, list | tuple):
+            return [memory(each) for each in item]
+        leaves.append(item)
+        return item._array if isinstance(item, Base) else None
+
+    nested = memory(obj)
+    if not leaves or not all(isinstance(leaf, Base) and leaf.shape == leaves[0].shape for leaf in leaves):
+        return None
+    stacked = np.array(nested)
+    target = new_array(stacked.shape, check_dtype(dtype or stacked.dtype), "F" if order == "F" else "C")
+    target[...] = stacked
+    events.operated("concatenate")
+    return adopt(target)
+
+
+def _of_host(obj: Any, dtype: Any, order: str, blocking: bool) -> Any:
+    """Return a copy of what lies on the host."""
+    if order in "KA":
+        order = (
+            "F"
+            if isinstance(obj, np.ndarray) and obj.flags.f_contiguous and not obj.flags.c_contiguous
+            else "C"
+        )
+    host = np.asarray(obj, dtype=dtype)
+    target = new_array(host.shape, check_dtype(host.dtype), order)
+    if host.ndim:
+        # Through pinned memory, so that the host goes on (CuPy's core.pyx, `_array_default`).
+        events.copied("h2d", host.nbytes)
+    else:
+        events.operated("fill")
+    if blocking:
+        events.waited("copy to the device")
+    target[...] = host
+    return adopt(target)

@@ -1,0 +1,54 @@
+"""What NumPy computes becomes a result on the device: into `out`, without warnings, with CuPy's refusals."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+
+from host_to_device.standins import events
+from host_to_device.standins.cupy.base import Base, adopt, unsupported, upload
+
+
+def reduced(result: Any, out: Any = None) -> Any:
+    """Return NumPy's result on the device, or `out` filled with it.
+
+    Raises
+    ------
+    ValueError
+        If `out` has another shape.
+    """
+    name = sys._getframe(1).f_code.co_name if events.listening else ""  # the method's
+    if out is None:
+        return adopt(upload(result, name))
+    if not isinstance(out, Base):
+        raise (
+            unsupported(out)
+            if isinstance(out, np.ndarray)
+            else TypeError("Output arguments must be cupy.ndarray")
+        )
+    if out._array.shape != np.shape(result):
+        raise ValueError(
+            f"Output array is the wrong shape: expected {np.shape(result)}, but got {out._array.shape}"
+        )
+    np.copyto(out._array, result, casting="unsafe")
+    events.operated(name)
+    return out
+
+
+def refuse_empty(array: np.ndarray, axis: Any, name: str) -> None:
+    """Refuse a reduction of nothing that has no neutral element, in CuPy's words."""
+    if array.size:
+        return
+    axes = range(array.ndim) if axis is None else np.atleast_1d(axis)
+    if any(array.shape[each] == 0 for each in axes):
+        raise ValueError(f"zero-size array to reduction operation cupy_{name} which has no identity")
+
+
+def quiet(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a function of NumPy without its warnings: a GPU gives none."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return function(*args, **kwargs)
