@@ -25,12 +25,12 @@ from host_to_device.standins.cupy import (
     manipulation,
     products,
     searching,
-    signals,
 )
 from host_to_device.standins.cupy.arrays import ndarray as ndarray
 from host_to_device.standins.cupy.base import Base as _Base
 from host_to_device.standins.cupy.cuda import memory as _memory
 from host_to_device.standins.cupy.cuda import pinned_memory as _pinned_memory
+from host_to_device.standins.cupy.forwarding import ALL as _FORWARDED
 from host_to_device.standins.cupy.names import STAND_IN_VERSION as _STAND_IN_VERSION
 from host_to_device.standins.cupy.names import raise_missing as _raise_missing
 from host_to_device.standins.cupy.ufuncs import ALL as _UFUNCS
@@ -69,7 +69,7 @@ AxisError, ComplexWarning, RankWarning, TooHardError, VisibleDeprecationWarning,
     )
 )
 
-for _part in (converting, creation, manipulation, calculation, searching, products, signals, files):
+for _part in (converting, creation, manipulation, calculation, searching, products, files):
     for _name, _value in vars(_part).items():
         # Its functions, under all their names, and the objects made of its classes.
         if not _name.startswith("_") and _part.__name__ in (
@@ -78,6 +78,7 @@ for _part in (converting, creation, manipulation, calculation, searching, produc
         ):
             globals()[_name] = _value
 globals().update(_UFUNCS)
+globals().update(_FORWARDED)
 from_dlpack, fromDlpack, flatiter = exchange.from_dlpack, exchange.fromDlpack, exchange.flatiter
 
 # Loaded when a program first uses them, so that `import cupy` costs no more than importing NumPy does: the kernels

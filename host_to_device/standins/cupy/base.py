@@ -192,46 +192,41 @@ def unwrap(value: Any, taken: dict[int, Any]) -> Any:
     return value
 
 
-def on_device(function: Callable) -> Callable:
-    """Let a function's body, written with NumPy, work on arrays of the device.
-
-    Its arguments are unwrapped and its result wrapped. At least one array has to be among the arguments; otherwise
-    the first is refused with CuPy's "Unsupported type".
-    """
-    name = function.__name__.lstrip("_")
-
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        taken: dict[int, Any] = {}
-        arguments = [unwrap(value, taken) for value in args]
-        named = {name: unwrap(value, taken) for name, value in kwargs.items()}
-        if not taken:
-            check_arguments(function, args, kwargs)
-        with np.errstate(all="ignore"):
-            return wrap(function(*arguments, **named), taken, name)
-
-    return call
-
-
 def check_arguments(function: Callable, args: tuple, kwargs: dict[str, Any]) -> None:
     """Refuse arguments without an array, or that do not fit the function's signature."""
     bound = inspect.signature(function).bind(*args, **kwargs)
     raise unsupported(next(iter(bound.arguments.values()), None))
 
 
-def made_on_device(function: Callable) -> Callable:
-    """Let a function's body, written with NumPy, make an array on the device; arrays are unwrapped if there are any."""
-    name = function.__name__.lstrip("_")
+def on_device(function: Callable, *, of_arrays: bool = True) -> Callable:
+    """Let a function's body, written with NumPy, work on arrays of the device.
+
+    Its arguments are unwrapped and its result is wrapped.
+
+    Parameters
+    ----------
+    function
+        The function; its name counts as the operation's.
+    of_arrays
+        Whether at least one argument has to be an array; without one, the first argument is refused with CuPy's
+        "Unsupported type".
+    """
+    operation = function.__name__.lstrip("_")
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         taken: dict[int, Any] = {}
         arguments = [unwrap(value, taken) for value in args]
         named = {name: unwrap(value, taken) for name, value in kwargs.items()}
+        if of_arrays and not taken:
+            check_arguments(function, args, kwargs)
         with np.errstate(all="ignore"):
-            return wrap(function(*arguments, **named), taken, name)
+            return wrap(function(*arguments, **named), taken, operation)
 
     return call
+
+
+made_on_device = functools.partial(on_device, of_arrays=False)
 
 
 def shapes_differ(*shapes: tuple[int, ...]) -> ValueError:

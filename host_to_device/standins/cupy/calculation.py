@@ -1,91 +1,22 @@
 """Functions that compute: sums and statistics, differences, rounding, histograms.
 
-Those that are methods of arrays call the method, as CuPy's do.
+Those that only call NumPy's function or the array's method are rows of `forwarding`.
 """
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from host_to_device.standins import events
 from host_to_device.standins.cupy.base import Base, on_device, operand
-from host_to_device.standins.cupy.results import quiet, reduced
+from host_to_device.standins.cupy.forwarding import made
+from host_to_device.standins.cupy.results import reduced
 from host_to_device.standins.cupy.ufuncs import ALL
 
-# Methods as functions
-
-
-def sum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    """Return the sum along axes."""
-    return a.sum(axis, dtype, out, keepdims)
-
-
-def prod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    """Return the product along axes."""
-    return a.prod(axis, dtype, out, keepdims)
-
-
-def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    """Return the mean along axes."""
-    return a.mean(axis, dtype, out, keepdims)
-
-
-def var(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False
-) -> Any:
-    """Return the variance along axes."""
-    return a.var(axis, dtype, out, ddof, keepdims)
-
-
-def std(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False
-) -> Any:
-    """Return the standard deviation along axes."""
-    return a.std(axis, dtype, out, ddof, keepdims)
-
-
-def max(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    """Return the largest element along axes; NaN where there is one."""
-    return a.max(axis, out, keepdims)
-
-
-def min(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    """Return the smallest element along axes; NaN where there is one."""
-    return a.min(axis, out, keepdims)
-
-
-def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    """Return the largest element less the smallest."""
-    return a.ptp(axis, out, keepdims)
-
-
-def all(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    """Return whether all elements along axes are not zero."""
-    return a.all(axis, out, keepdims)
-
-
-def any(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    """Return whether an element along axes is not zero."""
-    return a.any(axis, out, keepdims)
-
-
-amax, amin, alltrue, sometrue, product = max, min, all, any, prod
-
-
-def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
-    """Return the sums of the elements up to each one."""
-    return a.cumsum(axis, dtype, out)
-
-
-def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
-    """Return the products of the elements up to each one."""
-    return a.cumprod(axis, dtype, out)
-
-
-cumproduct = cumprod
+# Sums and limits
 
 
 def _cumulative(
@@ -122,160 +53,52 @@ def clip(a: Any, a_min: Any, a_max: Any, out: Any = None) -> Any:
     return a.clip(a_min, a_max, out)
 
 
-def around(a: Any, decimals: int = 0, out: Any = None) -> Any:
-    """Return the elements rounded, halves to the even neighbour."""
+def _rounded(a: Any, decimals: int, out: Any) -> Any:
     return a.round(decimals, out)
 
 
-def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
-    """Return the elements rounded, halves to the even neighbour."""
-    return a.round(decimals, out)
-
-
-def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
-    """Return the elements rounded, halves to the even neighbour."""
-    return a.round(decimals, out)
-
-
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
-    """Return the sum of a diagonal."""
-    return a.trace(offset, axis1, axis2, dtype, out)
-
-
-# Without NaN
-
-
-def _without_nan(name: str, a: Any, axis: Any, out: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return what NumPy's function of that name gives, or `out` filled with it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        return reduced(quiet(getattr(np, name), operand(a), axis, *args, **kwargs), out)
-
-
-def nansum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    """Return the sum along axes, NaN counted as 0."""
-    return _without_nan("nansum", a, axis, out, dtype, keepdims=keepdims)
-
-
-def nanprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    """Return the product along axes, NaN counted as 1."""
-    return _without_nan("nanprod", a, axis, out, dtype, keepdims=keepdims)
-
-
-def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    """Return the mean along axes of what is not NaN."""
-    return _without_nan("nanmean", a, axis, out, dtype, keepdims=keepdims)
-
-
-def nanvar(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False
-) -> Any:
-    """Return the variance along axes of what is not NaN."""
-    return _without_nan("nanvar", a, axis, out, dtype, ddof=ddof, keepdims=keepdims)
-
-
-def nanstd(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False
-) -> Any:
-    """Return the standard deviation along axes of what is not NaN."""
-    return _without_nan("nanstd", a, axis, out, dtype, ddof=ddof, keepdims=keepdims)
-
-
-def nanmax(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    """Return the largest element along axes that is not NaN."""
-    return _without_nan("nanmax", a, axis, out, keepdims=keepdims)
-
-
-def nanmin(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    """Return the smallest element along axes that is not NaN."""
-    return _without_nan("nanmin", a, axis, out, keepdims=keepdims)
-
-
-def nanmedian(
-    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
-) -> Any:
-    """Return the median along axes of what is not NaN."""
-    return _without_nan("nanmedian", a, axis, out, keepdims=keepdims)
-
-
-def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
-    """Return the sums of the elements up to each one, NaN counted as 0."""
-    return _without_nan("nancumsum", a, axis, out, dtype)
-
-
-def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
-    """Return the products of the elements up to each one, NaN counted as 1."""
-    return _without_nan("nancumprod", a, axis, out, dtype)
+around, round, round_ = (
+    made(
+        name,
+        "a, decimals=0, out=None",
+        "the elements rounded, halves to the even neighbour",
+        _rounded,
+        module=__name__,
+    )
+    for name in ("around", "round", "round_")
+)
 
 
 # Statistics
 
-
-@on_device
-def average(
-    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
-) -> Any:
-    """Return the mean, weighted."""
-    return np.average(a, axis, weights, returned, keepdims=keepdims)
+_QUANTILES = (
+    "a, q, axis=None, out=None, overwrite_input=False, method='linear', keepdims=False, *, interpolation=None"
+)
+_GIVEN = "a, q, axis, out, interpolation or method, keepdims"
 
 
-def median(
-    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
-) -> Any:
-    """Return the median along axes."""
-    return reduced(quiet(np.median, operand(a), axis, keepdims=keepdims), out)
+def _quantiles(function: Callable) -> Callable:
+    """Return a function that writes what `numpy.percentile` or `numpy.quantile` computes into `out`."""
+
+    def call(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool) -> Any:
+        points = operand(q) if isinstance(q, Base) else q
+        result = function(operand(a), points, axis, method=method, keepdims=keepdims)
+        return reduced(result, out, function.__name__)
+
+    return call
 
 
-def percentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    interpolation: str | None = None,
-) -> Any:
-    """Return the percentiles `q`, from 0 to 100."""
-    points = operand(q) if isinstance(q, Base) else q
-    return reduced(
-        np.percentile(operand(a), points, axis, method=interpolation or method, keepdims=keepdims), out
-    )
-
-
-def quantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    interpolation: str | None = None,
-) -> Any:
-    """Return the quantiles `q`, from 0 to 1."""
-    points = operand(q) if isinstance(q, Base) else q
-    return reduced(
-        np.quantile(operand(a), points, axis, method=interpolation or method, keepdims=keepdims), out
-    )
-
-
-@on_device
-def cov(
-    a: Any,
-    y: Any = None,
-    rowvar: bool = True,
-    bias: bool = False,
-    ddof: int | None = None,
-    fweights: Any = None,
-    aweights: Any = None,
-    *,
-    dtype: Any = None,
-) -> Any:
-    """Return the covariance matrix."""
-    return np.cov(a, y, rowvar, bias, ddof, fweights, aweights, dtype=dtype)
+percentile = made(
+    "percentile",
+    _QUANTILES,
+    "the percentiles `q`, from 0 to 100",
+    _quantiles(np.percentile),
+    _GIVEN,
+    __name__,
+)
+quantile = made(
+    "quantile", _QUANTILES, "the quantiles `q`, from 0 to 1", _quantiles(np.quantile), _GIVEN, __name__
+)
 
 
 @on_device
@@ -339,12 +162,6 @@ def bincount(x: Any, weights: Any = None, minlength: int | None = None) -> Any:
     return np.bincount(x, weights, minlength or 0)
 
 
-@on_device
-def digitize(x: Any, bins: Any, right: bool = False) -> Any:
-    """Return the number of the bin in which each element lies."""
-    return np.digitize(x, bins, right)
-
-
 # Differences and integrals
 
 
@@ -353,18 +170,6 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     """Return the differences of neighbours."""
     given = {"prepend": prepend, "append": append}
     return np.diff(a, n, axis, **{name: value for name, value in given.items() if value is not None})
-
-
-@on_device
-def ediff1d(arr: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    """Return the differences of neighbours of the flattened array."""
-    return np.ediff1d(arr, to_end, to_begin)
-
-
-@on_device
-def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    """Return the gradient by central differences."""
-    return np.gradient(f, *varargs, axis=axis, edge_order=edge_order)
 
 
 @on_device
@@ -377,25 +182,7 @@ def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
 trapz = trapezoid
 
 
-@on_device
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
-    """Return values between given points, by linear interpolation."""
-    return np.interp(x, xp, fp, left, right, period)
-
-
-@on_device
-def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 6.283185307179586) -> Any:
-    """Return angles without jumps of a whole period."""
-    return np.unwrap(p, discont, axis, period=period)
-
-
 # Element by element
-
-
-@on_device
-def angle(z: Any, deg: bool = False) -> Any:
-    """Return the angle of complex numbers."""
-    return np.angle(z, deg)
 
 
 def real(val: Any) -> Any:
@@ -406,18 +193,6 @@ def real(val: Any) -> Any:
 def imag(val: Any) -> Any:
     """Return the imaginary parts."""
     return val.imag if isinstance(val, Base) else np.imag(val)
-
-
-@on_device
-def real_if_close(a: Any, tol: float = 100) -> Any:
-    """Return the real parts if all imaginary parts are close to zero."""
-    return np.real_if_close(a, tol)
-
-
-@on_device
-def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    """Return the array with NaN and infinity replaced."""
-    return np.nan_to_num(x, copy, nan, posinf, neginf)
 
 
 def isneginf(x: Any, out: Any = None) -> Any:

@@ -154,18 +154,6 @@ def ones_like(a: Any, dtype: Any = None, order: str = "K", subok: None = None, s
 
 
 @made_on_device
-def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float, order: str = "C") -> Any:
-    """Return ones on a diagonal and zeros elsewhere."""
-    return np.eye(N, M, k, dtype, order)
-
-
-@made_on_device
-def identity(n: int, dtype: Any = float) -> Any:
-    """Return the square matrix with ones on the diagonal."""
-    return np.identity(n, dtype)
-
-
-@made_on_device
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Any:
     """Return evenly spaced numbers from `start`, below `stop`."""
     if stop is None:
@@ -190,54 +178,10 @@ def linspace(
     return (result[0], float(result[1])) if retstep and np.ndim(result[1]) == 0 else result
 
 
-@made_on_device
-def logspace(
-    start: Any,
-    stop: Any,
-    num: int = 50,
-    endpoint: bool = True,
-    base: Any = 10.0,
-    dtype: Any = None,
-    axis: int = 0,
-) -> Any:
-    """Return `base` to the power of evenly spaced numbers."""
-    return np.logspace(start, stop, num, endpoint, base, dtype, axis)
-
-
 @on_device
 def meshgrid(*xi: Any, **kwargs: Any) -> Any:
     """Return the coordinates of a grid from those along its axes."""
     return tuple(np.meshgrid(*xi, **kwargs))
-
-
-@made_on_device
-def indices(dimensions: Any, dtype: Any = int) -> Any:
-    """Return the indices of every element of a grid."""
-    return np.indices(dimensions, dtype)
-
-
-@made_on_device
-def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Any:
-    """Return ones on and below a diagonal."""
-    return np.tri(N, M, k, dtype)
-
-
-@on_device
-def tril(m: Any, k: int = 0) -> Any:
-    """Return the array with zeros above a diagonal."""
-    return np.tril(m, k)
-
-
-@on_device
-def triu(m: Any, k: int = 0) -> Any:
-    """Return the array with zeros below a diagonal."""
-    return np.triu(m, k)
-
-
-@on_device
-def diagflat(v: Any, k: int = 0) -> Any:
-    """Return a matrix with the elements on a diagonal."""
-    return np.diagflat(v, k)
 
 
 @on_device
@@ -246,47 +190,6 @@ def diag(v: Any, k: int = 0) -> Any:
     if v.ndim not in (1, 2):
         raise ValueError("Input must be 1- or 2-d.")
     return np.diag(v, k).copy()
-
-
-@on_device
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
-    """Return the powers of a vector's elements, as the columns of a matrix."""
-    return np.vander(x, N, increasing)
-
-
-def frombuffer(*args: Any, **kwargs: Any) -> ndarray:
-    """Return a copy on the device of what `numpy.frombuffer` returns."""
-    return asarray(np.frombuffer(*args, **kwargs))
-
-
-def fromfile(*args: Any, **kwargs: Any) -> ndarray:
-    """Return a copy on the device of what `numpy.fromfile` returns."""
-    return asarray(np.fromfile(*args, **kwargs))
-
-
-def fromfunction(*args: Any, **kwargs: Any) -> ndarray:
-    """Return a copy on the device of what `numpy.fromfunction` returns."""
-    return asarray(np.fromfunction(*args, **kwargs))
-
-
-def fromiter(*args: Any, **kwargs: Any) -> ndarray:
-    """Return a copy on the device of what `numpy.fromiter` returns."""
-    return asarray(np.fromiter(*args, **kwargs))
-
-
-def fromstring(*args: Any, **kwargs: Any) -> ndarray:
-    """Return a copy on the device of what `numpy.fromstring` returns."""
-    return asarray(np.fromstring(*args, **kwargs))
-
-
-def loadtxt(*args: Any, **kwargs: Any) -> ndarray:
-    """Return a copy on the device of what `numpy.loadtxt` returns."""
-    return asarray(np.loadtxt(*args, **kwargs))
-
-
-def genfromtxt(*args: Any, **kwargs: Any) -> ndarray:
-    """Return a copy on the device of what `numpy.genfromtxt` returns."""
-    return asarray(np.genfromtxt(*args, **kwargs))
 
 
 class _Grid:

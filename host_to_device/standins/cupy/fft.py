@@ -1,133 +1,67 @@
-"""CuPy's `cupy.fft`: NumPy's transforms on the device's memory, in _single precision for single-precision input."""
+"""CuPy's `cupy.fft`: NumPy's transforms on the device's memory, in single precision for single-precision input."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from host_to_device.standins.cupy.base import made_on_device, on_device
+from host_to_device.standins.cupy.forwarding import made
 from host_to_device.standins.cupy.names import public, raise_missing
 
-
-def _precise(result: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """Return the result in the precision of the input, which NumPy before 2.0 does not keep."""
-    if a.dtype.char not in "efF":
-        return result
-    return result.astype(np.complex64 if result.dtype.kind == "c" else np.float32, copy=False)
-
-
-def _single(a: np.ndarray) -> np.ndarray:
-    """Return half-precision input as _single precision."""
-    return a.astype(np.float32) if a.dtype == np.float16 else a
-
-
-@on_device
-def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """Return the discrete Fourier transform along an axis."""
-    return _precise(np.fft.fft(_single(a), n, axis, norm), a)
-
-
-@on_device
-def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """Return the inverse transform along an axis."""
-    return _precise(np.fft.ifft(_single(a), n, axis, norm), a)
-
-
-@on_device
-def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -> Any:
-    """Return the transform along two axes."""
-    return _precise(np.fft.fft2(_single(a), s, axes, norm), a)
+_LINE, _PLANE, _SPACE = (
+    f"a, {axes}, norm=None" for axes in ("n=None, axis=-1", "s=None, axes=(-2, -1)", "s=None, axes=None")
+)
+_TRANSFORMS = {
+    "fft": (_LINE, "the discrete Fourier transform along an axis"),
+    "ifft": (_LINE, "the inverse transform along an axis"),
+    "fft2": (_PLANE, "the transform along two axes"),
+    "ifft2": (_PLANE, "the inverse transform along two axes"),
+    "fftn": (_SPACE, "the transform along several axes"),
+    "ifftn": (_SPACE, "the inverse transform along several axes"),
+    "rfft": (_LINE, "the transform of real numbers along an axis"),
+    "irfft": (_LINE, "the real numbers whose transform this is"),
+    "rfft2": (_PLANE, "the transform of real numbers along two axes"),
+    "irfft2": (_PLANE, "the real numbers whose transform along two axes this is"),
+    "rfftn": (_SPACE, "the transform of real numbers along several axes"),
+    "irfftn": (_SPACE, "the real numbers whose transform along several axes this is"),
+    "hfft": (_LINE, "the transform of a signal with Hermitian symmetry"),
+    "ihfft": (_LINE, "the inverse of `hfft`"),
+}
+_SHIFTS = {
+    "fftshift": ("x, axes=None", "the array with frequency zero in the middle"),
+    "ifftshift": ("x, axes=None", "the inverse of `fftshift`"),
+}
+_FREQUENCIES = {
+    "fftfreq": ("n, d=1.0", "the frequencies of a transform of `n` points with distance `d`"),
+    "rfftfreq": ("n, d=1.0", "the frequencies of a transform of `n` real points with distance `d`"),
+}
 
 
-@on_device
-def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -> Any:
-    """Return the inverse transform along two axes."""
-    return _precise(np.fft.ifft2(_single(a), s, axes, norm), a)
+def _precise(function: Callable) -> Callable:
+    """Let a transform keep the precision of its input, which NumPy before 2.0 does not."""
+
+    def call(a: np.ndarray, *args: Any) -> np.ndarray:
+        result = function(a.astype(np.float32) if a.dtype == np.float16 else a, *args)
+        if a.dtype.char not in "efF":
+            return result
+        return result.astype(np.complex64 if result.dtype.kind == "c" else np.float32, copy=False)
+
+    return call
 
 
-@on_device
-def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
-    """Return the transform along several axes."""
-    return _precise(np.fft.fftn(_single(a), s, axes, norm), a)
-
-
-@on_device
-def ifftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
-    """Return the inverse transform along several axes."""
-    return _precise(np.fft.ifftn(_single(a), s, axes, norm), a)
-
-
-@on_device
-def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """Return the transform of real numbers along an axis."""
-    return _precise(np.fft.rfft(_single(a), n, axis, norm), a)
-
-
-@on_device
-def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """Return the real numbers whose transform this is."""
-    return _precise(np.fft.irfft(_single(a), n, axis, norm), a)
-
-
-@on_device
-def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -> Any:
-    """Return the transform of real numbers along two axes."""
-    return _precise(np.fft.rfft2(_single(a), s, axes, norm), a)
-
-
-@on_device
-def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -> Any:
-    """Return the real numbers whose transform along two axes this is."""
-    return _precise(np.fft.irfft2(_single(a), s, axes, norm), a)
-
-
-@on_device
-def rfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
-    """Return the transform of real numbers along several axes."""
-    return _precise(np.fft.rfftn(_single(a), s, axes, norm), a)
-
-
-@on_device
-def irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
-    """Return the real numbers whose transform along several axes this is."""
-    return _precise(np.fft.irfftn(_single(a), s, axes, norm), a)
-
-
-@on_device
-def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """Return the transform of a signal with Hermitian symmetry."""
-    return _precise(np.fft.hfft(_single(a), n, axis, norm), a)
-
-
-@on_device
-def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """Return the inverse of `hfft`."""
-    return _precise(np.fft.ihfft(_single(a), n, axis, norm), a)
-
-
-@made_on_device
-def fftfreq(n: int, d: float = 1.0) -> Any:
-    """Return the frequencies of a transform of `n` points with distance `d`."""
-    return np.fft.fftfreq(n, d)
-
-
-@made_on_device
-def rfftfreq(n: int, d: float = 1.0) -> Any:
-    """Return the frequencies of a transform of `n` real points with distance `d`."""
-    return np.fft.rfftfreq(n, d)
-
-
-@on_device
-def fftshift(x: Any, axes: Any = None) -> Any:
-    """Return the array with frequency zero in the middle."""
-    return np.fft.fftshift(x, axes)
-
-
-@on_device
-def ifftshift(x: Any, axes: Any = None) -> Any:
-    """Return the inverse of `fftshift`."""
-    return np.fft.ifftshift(x, axes)
+for _rows, _wrapped, _place in (
+    (_TRANSFORMS, _precise, on_device),
+    (_SHIFTS, None, on_device),
+    (_FREQUENCIES, None, made_on_device),
+):
+    for _name, _row in _rows.items():
+        _function = getattr(np.fft, _name)
+        globals()[_name] = _place(
+            made(_name, *_row, _wrapped(_function) if _wrapped else _function, module=__name__)
+        )
 
 
 def __getattr__(name: str) -> Any:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from host_to_device.standins.cupy.base import Base, adopt, upload
+from host_to_device.standins.cupy.forwarding import ALL as _FORWARDED
 from host_to_device.standins.cupy.names import public, raise_missing
-from host_to_device.standins.cupy.products import cross as _cross
 from host_to_device.standins.cupy.products import matmul as matmul
 from host_to_device.standins.cupy.results import quiet
 
@@ -202,7 +202,7 @@ def matrix_transpose(a: Any) -> Any:
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """Return the cross product of vectors of three."""
-    return _cross(x1, x2, axis=axis)
+    return _FORWARDED["cross"](x1, x2, axis=axis)
 
 
 def __getattr__(name: str) -> Any:

@@ -17,17 +17,12 @@ from host_to_device.standins.cupy.base import (
     view_of,
     wrap,
 )
-from host_to_device.standins.cupy.indexing import scanned
+from host_to_device.standins.cupy.forwarding import ALL as FORWARDED
 
 
 def reshape(a: Any, newshape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
     """Return the elements in another shape; see `ndarray.reshape`."""
     return a.reshape(newshape, order=order, copy=copy)
-
-
-def ravel(a: Any, order: str = "C") -> Any:
-    """Return the elements along one axis; see `ndarray.ravel`."""
-    return a.ravel(order)
 
 
 def transpose(a: Any, axes: Any = None) -> Any:
@@ -36,21 +31,6 @@ def transpose(a: Any, axes: Any = None) -> Any:
 
 
 permute_dims = transpose
-
-
-def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
-    """Return a view with two axes swapped."""
-    return a.swapaxes(axis1, axis2)
-
-
-def squeeze(a: Any, axis: Any = None) -> Any:
-    """Return a view without axes of size one."""
-    return a.squeeze(axis)
-
-
-def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
-    """Return the elements, each repeated."""
-    return a.repeat(repeats, axis)
 
 
 def shape(a: Any) -> tuple[int, ...]:
@@ -78,24 +58,6 @@ def matrix_transpose(x: Any, /) -> Any:
     if x.ndim < 2:
         raise ValueError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
     return x.swapaxes(-1, -2)
-
-
-@on_device
-def moveaxis(a: Any, source: Any, destination: Any) -> Any:
-    """Return a view with axes moved to other places."""
-    return np.moveaxis(a, source, destination)
-
-
-@on_device
-def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
-    """Return a view with an axis moved before another."""
-    return np.rollaxis(a, axis, start)
-
-
-@on_device
-def expand_dims(a: Any, axis: Any) -> Any:
-    """Return a view with more axes, of size one."""
-    return np.expand_dims(a, axis)
 
 
 @on_device
@@ -241,26 +203,7 @@ def column_stack(tup: Any) -> Any:
     return adopt(upload(np.column_stack([each._array for each in tup]), "column_stack"))
 
 
-@on_device
-def append(arr: Any, values: Any, axis: int | None = None) -> Any:
-    """Return the array with values at its end."""
-    return np.append(arr, values, axis)
-
-
-@on_device
-def delete(arr: Any, indices: Any, axis: int | None = None) -> Any:
-    """Return the array without some slices."""
-    scanned(arr.size)
-    return np.delete(arr, indices, axis)
-
-
 # Splitting
-
-
-@on_device
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    """Return views of parts, which may differ in length."""
-    return np.array_split(ary, indices_or_sections, axis)
 
 
 @on_device
@@ -299,24 +242,6 @@ def dsplit(ary: Any, indices_or_sections: Any) -> Any:
 
 
 @on_device
-def tile(A: Any, reps: Any) -> Any:
-    """Return the array repeated along its axes."""
-    return np.tile(A, reps)
-
-
-@on_device
-def resize(a: Any, new_shape: Any) -> Any:
-    """Return the elements in another shape, repeated as needed."""
-    return np.resize(a, new_shape)
-
-
-@on_device
-def flip(a: Any, axis: Any = None) -> Any:
-    """Return a view with axes reversed."""
-    return np.flip(a, axis)
-
-
-@on_device
 def fliplr(a: Any) -> Any:
     """Return a view with the second axis reversed."""
     if a.ndim < 2:
@@ -333,24 +258,6 @@ def flipud(a: Any) -> Any:
 
 
 @on_device
-def roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    """Return the elements shifted along an axis, those behind the end coming back at the start."""
-    return np.roll(a, shift, axis)
-
-
-@on_device
-def rot90(a: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
-    """Return the array turned by a right angle, `k` times."""
-    return np.rot90(a, k, axes)
-
-
-@on_device
-def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
-    """Return the array with a border."""
-    return np.pad(array, pad_width, mode, **kwargs)
-
-
-@on_device
 def trim_zeros(filt: Any, trim: str = "fb") -> Any:
     """Return a vector without zeros at its ends."""
     for _ in {"f", "b"} & set(trim.lower()):
@@ -360,30 +267,12 @@ def trim_zeros(filt: Any, trim: str = "fb") -> Any:
 
 
 @on_device
-def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
-    """Return booleans packed into bytes."""
-    return np.packbits(a, axis, bitorder)
-
-
-@on_device
 def unpackbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
     """Return the bits of bytes."""
     return np.unpackbits(a, axis, bitorder=bitorder)
 
 
-@on_device
-def unique(
-    ar: Any,
-    return_index: bool = False,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    axis: int | None = None,
-    *,
-    equal_nan: bool = True,
-) -> Any:
-    """Return the different elements, sorted; with their indices and counts if asked for."""
-    scanned(ar.size)
-    return np.unique(ar, return_index, return_inverse, return_counts, axis, equal_nan=equal_nan)
+_unique = FORWARDED["unique"]
 
 
 class _UniqueAllResult(NamedTuple):
@@ -411,24 +300,24 @@ class _UniqueInverseResult(NamedTuple):
 
 def unique_all(x: Any) -> _UniqueAllResult:
     """Return the different elements, their first places, where each element is among them, and their counts."""
-    values, places, inverse, counts = unique(x, True, True, True, equal_nan=False)
+    values, places, inverse, counts = _unique(x, True, True, True, equal_nan=False)
     return _UniqueAllResult(values, places, inverse.reshape(x.shape), counts)
 
 
 def unique_counts(x: Any) -> _UniqueCountsResult:
     """Return the different elements and how often each occurs."""
-    return _UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False))
+    return _UniqueCountsResult(*_unique(x, return_counts=True, equal_nan=False))
 
 
 def unique_inverse(x: Any) -> _UniqueInverseResult:
     """Return the different elements, and where each element is among them."""
-    values, inverse = unique(x, return_inverse=True, equal_nan=False)
+    values, inverse = _unique(x, return_inverse=True, equal_nan=False)
     return _UniqueInverseResult(values, inverse.reshape(x.shape))
 
 
 def unique_values(x: Any) -> Any:
     """Return the different elements."""
-    return unique(x, equal_nan=False)
+    return _unique(x, equal_nan=False)
 
 
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = None) -> None:

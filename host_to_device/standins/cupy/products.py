@@ -88,33 +88,9 @@ def vdot(a: Any, b: Any) -> Any:
     return np.vdot(a, b)
 
 
-@on_device
-def inner(a: Any, b: Any) -> Any:
-    """Return the sums of products along the last axes."""
-    return np.inner(a, b)
-
-
 def outer(a: Any, b: Any, out: Any = None) -> Any:
     """Return the product of every pair of elements."""
     return ALL["multiply"](a.ravel()[:, None], b.ravel()[None, :], out=out)
-
-
-@on_device
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
-    """Return the sums of products along several axes."""
-    return np.tensordot(a, b, axes)
-
-
-@on_device
-def kron(a: Any, b: Any) -> Any:
-    """Return the Kronecker product."""
-    return np.kron(a, b)
-
-
-@on_device
-def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
-    """Return the cross product of vectors of three."""
-    return np.cross(a, b, axisa, axisb, axisc, axis)
 
 
 def einsum(*operands: Any, **kwargs: Any) -> Any:

@@ -5,8 +5,6 @@ The same seed gives the same numbers again, but not those that cuRAND gives on a
 
 from __future__ import annotations
 
-import functools
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +12,7 @@ import numpy as np
 
 from host_to_device.standins import events
 from host_to_device.standins.cupy.base import Base, adopt, check_dtype, made_on_device, upload
+from host_to_device.standins.cupy.forwarding import signature
 from host_to_device.standins.cupy.names import public, raise_missing
 
 _FLOATS, _INTEGERS, _LONGS = "size=None, dtype=float", "size=None, dtype=int", "size=None, dtype='l'"
@@ -78,29 +77,6 @@ _OF_GENERATOR = {
     "uniform": "low=0.0, high=1.0, size=None, dtype=np.float64",
 }
 
-_DEFAULTS = {
-    "None": None,
-    "False": False,
-    "float": float,
-    "int": int,
-    "np.float64": np.float64,
-    "np.int64": np.int64,
-}
-
-
-@functools.lru_cache
-def _signature(text: str, bound: bool = True) -> inspect.Signature:
-    """Return the _signature that a list of parameters describes, behind `self` unless bound."""
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    parameters = [] if bound else [inspect.Parameter("self", kind)]
-    for parameter in text.split(", "):
-        name, _, default = parameter.partition("=")
-        value = _DEFAULTS.get(default, default.strip("'")) if default else inspect.Parameter.empty
-        if isinstance(value, str) and value[:1].isdigit():
-            value = float(value)
-        parameters.append(inspect.Parameter(name, kind, default=value))
-    return inspect.Signature(parameters)
-
 
 def _host(value: Any) -> Any:
     """Return a distribution's parameter for NumPy."""
@@ -117,7 +93,7 @@ def _checked(dtype: Any, default: str) -> np.dtype:
 
 def _of_state(name: str, text: str) -> Callable:
     """Return the method of RandomState that draws from a distribution."""
-    parameters = _signature(text)
+    parameters = signature(text)
     default = text.rpartition("dtype=")[2]
 
     def draw(self: RandomState, *args: Any, **kwargs: Any) -> Any:
@@ -136,7 +112,7 @@ def _of_state(name: str, text: str) -> Callable:
     draw.__doc__ = (
         f"Return a sample of the distribution `{name}`; parameters as in NumPy, and the sample's dtype."
     )
-    draw.__signature__ = _signature(text, False)
+    draw.__signature__ = signature(f"self, {text}")
     return draw
 
 
@@ -268,7 +244,7 @@ class Philox4x3210(BitGenerator):
 
 def _of_generator(name: str, text: str) -> Callable:
     """Return the method of Generator that draws from a distribution."""
-    parameters = _signature(text)
+    parameters = signature(text)
 
     def draw(self: Generator, *args: Any, **kwargs: Any) -> Any:
         bound = parameters.bind(*args, **kwargs)
@@ -292,7 +268,7 @@ def _of_generator(name: str, text: str) -> Callable:
 
     draw.__name__, draw.__qualname__ = name, f"Generator.{name}"
     draw.__doc__ = f"Return a sample of the distribution `{name}`; parameters as in NumPy."
-    draw.__signature__ = _signature(text, False)
+    draw.__signature__ = signature(f"self, {text}")
     return draw
 
 
@@ -365,7 +341,7 @@ def _of_module(name: str, text: str) -> Callable:
 
     draw.__name__ = draw.__qualname__ = name
     draw.__doc__ = getattr(RandomState, name).__doc__
-    draw.__signature__ = _signature(text)
+    draw.__signature__ = signature(text)
     return draw
 
 
@@ -415,7 +391,7 @@ def permutation(a: Any) -> Any:
 
 
 def bytes(length: int) -> bytes:
-    """Return random bytes, on the _host."""
+    """Return random bytes, on the host."""
     return get_random_state()._state.bytes(length)
 
 

@@ -12,7 +12,7 @@ from host_to_device.standins import events
 from host_to_device.standins.cupy.base import Base, adopt, unsupported, upload
 
 
-def reduced(result: Any, out: Any = None) -> Any:
+def reduced(result: Any, out: Any = None, name: str = "") -> Any:
     """Return NumPy's result on the device, or `out` filled with it.
 
     Raises
@@ -20,7 +20,8 @@ def reduced(result: Any, out: Any = None) -> Any:
     ValueError
         If `out` has another shape.
     """
-    name = sys._getframe(1).f_code.co_name if events.listening else ""  # the method's
+    if events.listening and not name:
+        name = sys._getframe(1).f_code.co_name
     if out is None:
         return adopt(upload(result, name))
     if not isinstance(out, Base):

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins import events
-from host_to_device.standins.cupy.base import Base, adopt, made_on_device, on_device, operand, upload
-from host_to_device.standins.cupy.indexing import index_of, scanned
+from host_to_device.standins.cupy.base import Base, adopt, on_device, operand, upload
+from host_to_device.standins.cupy.forwarding import ALL as FORWARDED
+from host_to_device.standins.cupy.indexing import index_of
 from host_to_device.standins.cupy.results import reduced
 
 # Sorting
@@ -26,11 +27,6 @@ def msort(a: Any) -> Any:
     return sort(a, 0)
 
 
-def argsort(a: Any, axis: int | None = -1, kind: str | None = None) -> Any:
-    """Return the indices that sort the array."""
-    return a.argsort(axis, kind)
-
-
 def partition(a: Any, kth: Any, axis: int | None = -1) -> Any:
     """Return the array sorted as far as the elements at `kth` are where sorting puts them."""
     result = a.flatten() if axis is None else a.copy()
@@ -38,34 +34,7 @@ def partition(a: Any, kth: Any, axis: int | None = -1) -> Any:
     return result
 
 
-def argpartition(a: Any, kth: Any, axis: int | None = -1) -> Any:
-    """Return the indices that partition the array."""
-    return a.argpartition(kth, axis)
-
-
-@on_device
-def sort_complex(a: Any) -> Any:
-    """Return the elements as complex numbers, sorted by real, then by imaginary part."""
-    return np.sort_complex(a)
-
-
-@on_device
-def lexsort(keys: Any) -> Any:
-    """Return the indices that sort by several keys, the last being the first."""
-    return np.lexsort(keys)
-
-
 # Searching
-
-
-def argmax(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    """Return the index of the largest element along an axis."""
-    return a.argmax(axis, out, dtype, keepdims)
-
-
-def argmin(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    """Return the index of the smallest element along an axis."""
-    return a.argmin(axis, out, dtype, keepdims)
 
 
 def nanargmax(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
@@ -76,25 +45,6 @@ def nanargmax(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keep
 def nanargmin(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
     """Return the index of the smallest element along an axis that is not NaN."""
     return reduced(np.asarray(np.nanargmin(operand(a), axis, keepdims=keepdims), dtype), out)
-
-
-def nonzero(a: Any) -> tuple:
-    """Return the indices of elements that are not zero, an array for each axis."""
-    return a.nonzero()
-
-
-@on_device
-def argwhere(a: Any) -> Any:
-    """Return the indices of elements that are not zero, a row for each."""
-    scanned(a.size)
-    return np.argwhere(a)
-
-
-@on_device
-def flatnonzero(a: Any) -> Any:
-    """Return the indices of elements that are not zero in the flattened array."""
-    scanned(a.size)
-    return np.flatnonzero(a)
 
 
 @on_device
@@ -122,25 +72,12 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     return adopt(upload(np.where(mask._array, operand(x), operand(y)), "where"))
 
 
-@on_device
-def extract(condition: Any, a: Any) -> Any:
-    """Return the elements for which a condition holds."""
-    scanned(np.size(condition))
-    return np.extract(condition, a)
-
-
 # Comparing
-
-
-@on_device
-def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    """Return where elements are equal within a tolerance."""
-    return np.asarray(np.isclose(a, b, rtol, atol, equal_nan))
 
 
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Return whether all elements are equal within a tolerance, as an array."""
-    return isclose(a, b, rtol, atol, equal_nan).all()
+    return FORWARDED["isclose"](a, b, rtol, atol, equal_nan).all()
 
 
 @on_device
@@ -170,18 +107,6 @@ def isrealobj(x: Any) -> bool:
     return not iscomplexobj(x)
 
 
-@made_on_device
-def iscomplex(x: Any) -> Any:
-    """Return where elements have an imaginary part."""
-    return np.iscomplex(x)
-
-
-@made_on_device
-def isreal(x: Any) -> Any:
-    """Return where elements have no imaginary part."""
-    return np.isreal(x)
-
-
 def isfortran(a: Any) -> bool:
     """Return whether the elements lie in Fortran order, and not in C order."""
     return a.flags.fnc
@@ -191,77 +116,17 @@ def isfortran(a: Any) -> bool:
 
 
 @on_device
-def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False) -> Any:
-    """Return where elements are among others."""
-    return np.asarray(np.isin(element, test_elements, assume_unique, invert))
-
-
-@on_device
 def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) -> Any:
     """Return where elements of a vector are among others."""
     return np.isin(ar1.ravel(), ar2, assume_unique, invert)
 
 
-@on_device
-def intersect1d(arr1: Any, arr2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
-    """Return the elements that are in both arrays, sorted."""
-    scanned(arr1.size + arr2.size)
-    return np.intersect1d(arr1, arr2, assume_unique, return_indices)
-
-
-@on_device
-def union1d(arr1: Any, arr2: Any) -> Any:
-    """Return the elements that are in one of the arrays, sorted."""
-    scanned(arr1.size + arr2.size)
-    return np.union1d(arr1, arr2)
-
-
-@on_device
-def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
-    """Return the elements of the first array that are not in the second."""
-    scanned(ar1.size)
-    return np.setdiff1d(ar1, ar2, assume_unique)
-
-
-@on_device
-def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
-    """Return the elements that are in one of the arrays only."""
-    scanned(ar1.size + ar2.size)
-    return np.setxor1d(ar1, ar2, assume_unique)
-
-
 # Picking and placing
-
-
-def take(a: Any, indices: Any, axis: int | None = None, out: Any = None) -> Any:
-    """Return elements at indices along an axis; indices out of bounds wrap around."""
-    return a.take(indices, axis, out)
 
 
 def put(a: Any, ind: Any, v: Any, mode: str = "wrap") -> None:
     """Write values at indices of the flattened array."""
     a.put(ind, v, mode)
-
-
-def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
-    """Return elements of `choices`, chosen by the numbers in an array."""
-    return a.choose(choices, out, mode)
-
-
-def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
-    """Return the slices along an axis for which a condition holds."""
-    return a.compress(condition, axis, out)
-
-
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """Return a view of a diagonal."""
-    return a.diagonal(offset, axis1, axis2)
-
-
-@on_device
-def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
-    """Return elements of the first choice whose condition holds."""
-    return np.select(condlist, choicelist, default)
 
 
 @on_device
@@ -311,63 +176,6 @@ def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any
         return result._array if isinstance(result, Base) else result
 
     return adopt(upload(np.apply_along_axis(call, axis, arr._array)))
-
-
-# Indices
-
-
-@on_device
-def ix_(*args: Any) -> Any:
-    """Return the index of a grid from vectors."""
-    return np.ix_(*args)
-
-
-@on_device
-def unravel_index(indices: Any, dims: Any, order: str = "C") -> Any:
-    """Return the indices along the axes for indices of the flattened array."""
-    return np.unravel_index(indices, dims, order)
-
-
-@made_on_device
-def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "wrap", order: str = "C") -> Any:
-    """Return the indices of the flattened array for indices along the axes."""
-    return np.ravel_multi_index(multi_index, dims, mode, order)
-
-
-@made_on_device
-def diag_indices(n: int, ndim: int = 2) -> Any:
-    """Return the indices of a square's diagonal."""
-    return np.diag_indices(n, ndim)
-
-
-@on_device
-def diag_indices_from(arr: Any) -> Any:
-    """Return the indices of an array's diagonal."""
-    return np.diag_indices_from(arr)
-
-
-@made_on_device
-def tril_indices(n: int, k: int = 0, m: int | None = None) -> Any:
-    """Return the indices of a matrix's lower triangle."""
-    return np.tril_indices(n, k, m)
-
-
-@made_on_device
-def triu_indices(n: int, k: int = 0, m: int | None = None) -> Any:
-    """Return the indices of a matrix's upper triangle."""
-    return np.triu_indices(n, k, m)
-
-
-@on_device
-def tril_indices_from(arr: Any, k: int = 0) -> Any:
-    """Return the indices of the lower triangle of an array."""
-    return np.tril_indices_from(arr, k)
-
-
-@on_device
-def triu_indices_from(arr: Any, k: int = 0) -> Any:
-    """Return the indices of the upper triangle of an array."""
-    return np.triu_indices_from(arr, k)
 
 
 # Memory

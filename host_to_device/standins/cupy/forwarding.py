@@ -1,0 +1,320 @@
+"""CuPy's functions that only call NumPy's function, or the array's method, of the same name: tables of them.
+
+A row has the parameters, with CuPy's names and defaults, and what the function returns. A function that checks,
+converts or refuses anything itself stands in the module of its subject: creation, calculation, manipulation and so on.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from host_to_device.standins.cupy.base import made_on_device, on_device, operand
+from host_to_device.standins.cupy.converting import array
+from host_to_device.standins.cupy.indexing import scanned
+from host_to_device.standins.cupy.results import quiet, reduced
+
+_SUMS = "a, axis=None, dtype=None, out=None, keepdims=False"
+_EXTREMES = "a, axis=None, out=None, keepdims=False"
+_VARIANCES = "a, axis=None, dtype=None, out=None, ddof=0, keepdims=False"
+_RUNNING = "a, axis=None, dtype=None, out=None"
+_MEDIANS = "a, axis=None, out=None, overwrite_input=False, keepdims=False"
+
+# They call the method of their argument `a`.
+_METHODS = {
+    "all": (_EXTREMES, "whether all elements along axes are not zero"),
+    "any": (_EXTREMES, "whether an element along axes is not zero"),
+    "argmax": (_SUMS, "the index of the largest element along an axis"),
+    "argmin": (_SUMS, "the index of the smallest element along an axis"),
+    "argpartition": ("a, kth, axis=-1", "the indices that partition the array"),
+    "argsort": ("a, axis=-1, kind=None", "the indices that sort the array"),
+    "choose": (
+        "a, choices, out=None, mode='raise'",
+        "elements of `choices`, chosen by the numbers in an array",
+    ),
+    "compress": ("condition, a, axis=None, out=None", "the slices along an axis for which a condition holds"),
+    "cumprod": (_RUNNING, "the products of the elements up to each one"),
+    "cumsum": (_RUNNING, "the sums of the elements up to each one"),
+    "diagonal": ("a, offset=0, axis1=0, axis2=1", "a view of a diagonal"),
+    "max": (_EXTREMES, "the largest element along axes; NaN where there is one"),
+    "mean": (_SUMS, "the mean along axes"),
+    "min": (_EXTREMES, "the smallest element along axes; NaN where there is one"),
+    "nonzero": ("a", "the indices of elements that are not zero, an array for each axis"),
+    "prod": (_SUMS, "the product along axes"),
+    "ptp": (_EXTREMES, "the largest element less the smallest"),
+    "ravel": ("a, order='C'", "the elements along one axis; see `ndarray.ravel`"),
+    "repeat": ("a, repeats, axis=None", "the elements, each repeated"),
+    "squeeze": ("a, axis=None", "a view without axes of size one"),
+    "std": (_VARIANCES, "the standard deviation along axes"),
+    "sum": (_SUMS, "the sum along axes"),
+    "swapaxes": ("a, axis1, axis2", "a view with two axes swapped"),
+    "take": (
+        "a, indices, axis=None, out=None",
+        "elements at indices along an axis; indices out of bounds wrap around",
+    ),
+    "trace": ("a, offset=0, axis1=0, axis2=1, dtype=None, out=None", "the sum of a diagonal"),
+    "var": (_VARIANCES, "the variance along axes"),
+}
+
+# NumPy's, whose result is written into `out` if it is given.
+_INTO = {
+    "median": (_MEDIANS, "the median along axes"),
+    "nancumprod": (_RUNNING, "the products of the elements up to each one, NaN counted as 1"),
+    "nancumsum": (_RUNNING, "the sums of the elements up to each one, NaN counted as 0"),
+    "nanmax": (_EXTREMES, "the largest element along axes that is not NaN"),
+    "nanmean": (_SUMS, "the mean along axes of what is not NaN"),
+    "nanmedian": (_MEDIANS, "the median along axes of what is not NaN"),
+    "nanmin": (_EXTREMES, "the smallest element along axes that is not NaN"),
+    "nanprod": (_SUMS, "the product along axes, NaN counted as 1"),
+    "nanstd": (_VARIANCES, "the standard deviation along axes of what is not NaN"),
+    "nansum": (_SUMS, "the sum along axes, NaN counted as 0"),
+    "nanvar": (_VARIANCES, "the variance along axes of what is not NaN"),
+}
+
+# NumPy's, of at least one array of the device.
+_OF_ARRAYS = {
+    # Shape
+    "expand_dims": ("a, axis", "a view with more axes, of size one"),
+    "flip": ("a, axis=None", "a view with axes reversed"),
+    "moveaxis": ("a, source, destination", "a view with axes moved to other places"),
+    "rollaxis": ("a, axis, start=0", "a view with an axis moved before another"),
+    "rot90": ("a, k=1, axes=(0, 1)", "the array turned by a right angle, `k` times"),
+    # Joining, splitting, repeating
+    "append": ("arr, values, axis=None", "the array with values at its end"),
+    "array_split": ("ary, indices_or_sections, axis=0", "views of parts, which may differ in length"),
+    "delete": ("arr, indices, axis=None", "the array without some slices"),
+    "packbits": ("a, axis=None, bitorder='big'", "booleans packed into bytes"),
+    "pad": ("array, pad_width, mode='constant', **kwargs", "the array with a border"),
+    "resize": ("a, new_shape", "the elements in another shape, repeated as needed"),
+    "roll": (
+        "a, shift, axis=None",
+        "the elements shifted along an axis; those past the end come back at the start",
+    ),
+    "tile": ("A, reps", "the array repeated along its axes"),
+    # Matrices
+    "diagflat": ("v, k=0", "a matrix with the elements on a diagonal"),
+    "tril": ("m, k=0", "the array with zeros above a diagonal"),
+    "triu": ("m, k=0", "the array with zeros below a diagonal"),
+    "vander": (
+        "x, N=None, increasing=False",
+        "the powers of a vector's elements, as the columns of a matrix",
+    ),
+    # Products
+    "cross": ("a, b, axisa=-1, axisb=-1, axisc=-1, axis=None", "the cross product of vectors of three"),
+    "inner": ("a, b", "the sums of products along the last axes"),
+    "kron": ("a, b", "the Kronecker product"),
+    "tensordot": ("a, b, axes=2", "the sums of products along several axes"),
+    # Statistics
+    "average": ("a, axis=None, weights=None, returned=False, *, keepdims=False", "the mean, weighted"),
+    "cov": (
+        "a, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None",
+        "the covariance matrix",
+    ),
+    "digitize": ("x, bins, right=False", "the number of the bin in which each element lies"),
+    # Differences and integrals
+    "ediff1d": ("arr, to_end=None, to_begin=None", "the differences of neighbours of the flattened array"),
+    "gradient": ("f, *varargs, axis=None, edge_order=1", "the gradient by central differences"),
+    "interp": (
+        "x, xp, fp, left=None, right=None, period=None",
+        "values between given points, by linear interpolation",
+    ),
+    "unwrap": (
+        "p, discont=None, axis=-1, *, period=6.283185307179586",
+        "angles without jumps of a whole period",
+    ),
+    # Element by element
+    "angle": ("z, deg=False", "the angle of complex numbers"),
+    "nan_to_num": (
+        "x, copy=True, nan=0.0, posinf=None, neginf=None",
+        "the array with NaN and infinity replaced",
+    ),
+    "real_if_close": ("a, tol=100", "the real parts if all imaginary parts are close to zero"),
+    # Sorting, searching, comparing
+    "argwhere": ("a", "the indices of elements that are not zero, a row for each"),
+    "extract": ("condition, a", "the elements for which a condition holds"),
+    "flatnonzero": ("a", "the indices of elements that are not zero in the flattened array"),
+    "isclose": (
+        "a, b, rtol=1e-05, atol=1e-08, equal_nan=False",
+        "where elements are equal within a tolerance",
+    ),
+    "lexsort": ("keys", "the indices that sort by several keys; the last key decides first"),
+    "select": ("condlist, choicelist, default=0", "elements of the first choice whose condition holds"),
+    "sort_complex": ("a", "the elements as complex numbers, sorted by real, then by imaginary part"),
+    # Sets
+    "intersect1d": (
+        "arr1, arr2, assume_unique=False, return_indices=False",
+        "the elements that are in both arrays, sorted",
+    ),
+    "isin": ("element, test_elements, assume_unique=False, invert=False", "where elements are among others"),
+    "setdiff1d": (
+        "ar1, ar2, assume_unique=False",
+        "the elements of the first array that are not in the second",
+    ),
+    "setxor1d": ("ar1, ar2, assume_unique=False", "the elements that are in only one of the arrays"),
+    "union1d": ("arr1, arr2", "the elements that are in one of the arrays, sorted"),
+    "unique": (
+        "ar, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True",
+        "the different elements, sorted; with their indices and counts if asked for",
+    ),
+    # Indices
+    "diag_indices_from": ("arr", "the indices of an array's diagonal"),
+    "ix_": ("*args", "the index of a grid from vectors"),
+    "tril_indices_from": ("arr, k=0", "the indices of the lower triangle of an array"),
+    "triu_indices_from": ("arr, k=0", "the indices of the upper triangle of an array"),
+    "unravel_index": (
+        "indices, dims, order='C'",
+        "the indices along the axes for indices of the flattened array",
+    ),
+    # Signals and polynomials
+    "convolve": ("a, v, mode='full'", "the convolution of two vectors"),
+    "correlate": ("a, v, mode='valid'", "the cross-correlation of two vectors"),
+    "polyadd": ("a1, a2", "the sum of two polynomials"),
+    "polyfit": (
+        "x, y, deg, rcond=None, full=False, w=None, cov=False",
+        "the polynomial that fits points best",
+    ),
+    "polymul": ("a1, a2", "the product of two polynomials"),
+    "polysub": ("a1, a2", "the difference of two polynomials"),
+    "polyval": ("p, x", "a polynomial's values, the highest power first"),
+    "roots": ("p", "a polynomial's roots"),
+}
+
+# NumPy's, which make an array out of numbers, or take arrays of the device as well.
+_OF_NUMBERS = {
+    "bartlett": ("M", "the Bartlett window of `M` points"),
+    "blackman": ("M", "the Blackman window of `M` points"),
+    "diag_indices": ("n, ndim=2", "the indices of a square's diagonal"),
+    "eye": ("N, M=None, k=0, dtype=float, order='C'", "ones on a diagonal and zeros elsewhere"),
+    "hamming": ("M", "the Hamming window of `M` points"),
+    "hanning": ("M", "the Hann window of `M` points"),
+    "identity": ("n, dtype=float", "the square matrix with ones on the diagonal"),
+    "indices": ("dimensions, dtype=int", "the indices of every element of a grid"),
+    "iscomplex": ("x", "where elements have an imaginary part"),
+    "isreal": ("x", "where elements have no imaginary part"),
+    "kaiser": ("M, beta", "the Kaiser window of `M` points"),
+    "logspace": (
+        "start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0",
+        "`base` to the power of evenly spaced numbers",
+    ),
+    "ravel_multi_index": (
+        "multi_index, dims, mode='wrap', order='C'",
+        "the indices of the flattened array for indices along the axes",
+    ),
+    "tri": ("N, M=None, k=0, dtype=float", "ones on and below a diagonal"),
+    "tril_indices": ("n, k=0, m=None", "the indices of a matrix's lower triangle"),
+    "triu_indices": ("n, k=0, m=None", "the indices of a matrix's upper triangle"),
+}
+
+# NumPy's, which read a file, a buffer or text on the host; the result is copied to the device.
+_ON_HOST = ("frombuffer", "fromfile", "fromfunction", "fromiter", "fromstring", "genfromtxt", "loadtxt")
+
+# Of how many of its arguments CuPy scans the elements, because the length of the result depends on them.
+_SCANNED = {
+    **dict.fromkeys(("argwhere", "delete", "extract", "flatnonzero", "setdiff1d", "unique"), 1),
+    **dict.fromkeys(("intersect1d", "setxor1d", "union1d"), 2),
+}
+
+
+@functools.lru_cache
+def signature(parameters: str) -> inspect.Signature:
+    """Return the signature that a list of parameters describes, such as `a, axis=None`."""
+    return inspect.signature(eval(f"lambda {parameters}: None", {"np": np}))
+
+
+def made(
+    name: str,
+    parameters: str,
+    text: str,
+    function: Callable,
+    passed: str | None = None,
+    module: str = __package__,
+) -> Callable:
+    """Return a function with these parameters that calls another one.
+
+    Parameters
+    ----------
+    name, parameters
+        The function's name, and its parameters as Python writes them.
+    text
+        What it returns, for the docstring.
+    function
+        What it calls.
+    passed
+        The arguments of that call; if None, its own parameters in their order.
+    module
+        Name of the module that has the function; the package itself unless given.
+    """
+    if passed is None:
+        kinds = {"VAR_POSITIONAL": "*{0}", "KEYWORD_ONLY": "{0}={0}", "VAR_KEYWORD": "**{0}"}
+        passed = ", ".join(
+            kinds.get(each.kind.name, "{0}").format(each.name)
+            for each in signature(parameters).parameters.values()
+        )
+    # Written as source, as collections.namedtuple does it: then Python itself checks and binds the arguments.
+    call = eval(f"lambda {parameters}: _function({passed})", {"_function": function, "np": np})
+    call.__name__ = call.__qualname__ = name
+    call.__module__ = module
+    call.__doc__ = f"Return {text}."
+    return call
+
+
+def _method(name: str, parameters: str, text: str) -> Callable:
+    """Return the function that calls the method of this name of its parameter `a`."""
+    others = ", ".join(f"{each}={each}" for each in signature(parameters).parameters if each != "a")
+    return made(name, parameters, text, lambda a, **given: getattr(a, name)(**given), f"a, {others}")
+
+
+def _into(name: str, parameters: str, text: str) -> Callable:
+    """Return the function that writes what NumPy computes into its parameter `out`."""
+    function = getattr(np, name)
+    names = [each for each in signature(parameters).parameters if each not in ("a", "out", "overwrite_input")]
+
+    def call(a: Any, out: Any, **given: Any) -> Any:
+        return reduced(quiet(function, operand(a), **given), out, name)
+
+    return made(name, parameters, text, call, ", ".join(["a, out", *(f"{each}={each}" for each in names)]))
+
+
+def _scanning(function: Callable, count: int) -> Callable:
+    """Let a function report the scan of its first arguments."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        scanned(sum(map(np.size, args[:count])))
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _of_numpy(name: str) -> Callable:
+    """Return NumPy's function, which reports a scan if CuPy makes one."""
+    function = getattr(np, name)
+    return _scanning(function, _SCANNED[name]) if name in _SCANNED else function
+
+
+def _from_host(name: str) -> Callable:
+    """Return the function that copies to the device what NumPy reads on the host."""
+    function = getattr(np, name)
+    text = f"a copy on the device of what `numpy.{name}` returns"
+    return made(name, "*args, **kwargs", text, lambda *args, **kwargs: array(function(*args, **kwargs)))
+
+
+ALL: dict[str, Callable] = {
+    **{name: _method(name, *row) for name, row in _METHODS.items()},
+    **{name: _into(name, *row) for name, row in _INTO.items()},
+    **{name: on_device(made(name, *row, _of_numpy(name))) for name, row in _OF_ARRAYS.items()},
+    **{name: made_on_device(made(name, *row, _of_numpy(name))) for name, row in _OF_NUMBERS.items()},
+    **{name: _from_host(name) for name in _ON_HOST},
+}
+for _alias, _name in {
+    "amax": "max",
+    "amin": "min",
+    "alltrue": "all",
+    "sometrue": "any",
+    "product": "prod",
+}.items():
+    ALL[_alias] = ALL[_name]
+ALL["cumproduct"] = ALL["cumprod"]
