@@ -20,7 +20,6 @@ from host_to_device.standins.cupy import (
     converting,
     creation,
     cuda,
-    exchange,
     files,
     manipulation,
     products,
@@ -30,7 +29,10 @@ from host_to_device.standins.cupy.arrays import ndarray as ndarray
 from host_to_device.standins.cupy.base import Base as _Base
 from host_to_device.standins.cupy.cuda import memory as _memory
 from host_to_device.standins.cupy.cuda import pinned_memory as _pinned_memory
+from host_to_device.standins.cupy.exchange import from_dlpack as from_dlpack
+from host_to_device.standins.cupy.exchange import fromDlpack as fromDlpack
 from host_to_device.standins.cupy.forwarding import ALL as _FORWARDED
+from host_to_device.standins.cupy.indexing import flatiter as flatiter
 from host_to_device.standins.cupy.names import STAND_IN_VERSION as _STAND_IN_VERSION
 from host_to_device.standins.cupy.names import raise_missing as _raise_missing
 from host_to_device.standins.cupy.ufuncs import ALL as _UFUNCS
@@ -79,7 +81,6 @@ for _part in (converting, creation, manipulation, calculation, searching, produc
             globals()[_name] = _value
 globals().update(_UFUNCS)
 globals().update(_FORWARDED)
-from_dlpack, fromDlpack, flatiter = exchange.from_dlpack, exchange.fromDlpack, exchange.flatiter
 
 # Loaded when a program first uses them, so that `import cupy` costs no more than importing NumPy does: the kernels
 # bring the compiler of CUDA C++. By name, the module of this package that has it.

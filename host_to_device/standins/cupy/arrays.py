@@ -174,7 +174,7 @@ class ndarray(Operators, methods.Calculation, Base):
     @property
     def flat(self) -> Iterator:
         """All elements in C order, as arrays without axes."""
-        return exchange.flatiter(self)
+        return indexing.flatiter(self)
 
     @property
     def cstruct(self) -> NoReturn:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from host_to_device.standins import events
 from host_to_device.standins.cupy.base import NUMBERS, Base, adopt, view_of
 from host_to_device.standins.numba_cuda.memory import MARK
 
@@ -164,34 +162,3 @@ def numpy_ufunc(function: np.ufunc, method: str, inputs: tuple, kwargs: dict[str
     if function.__name__ in ("greater", "greater_equal", "less", "less_equal", "equal", "not_equal"):
         inputs = tuple(x.item() if isinstance(x, np.ndarray) and x.ndim == 0 else x for x in inputs)
     return ours(*inputs, **kwargs)
-
-
-class flatiter:
-    """All elements of an array in C order (CuPy's `cupy.flatiter`)."""
-
-    def __init__(self, a: Any) -> None:
-        self.base, self._index = a, 0
-
-    def __len__(self) -> int:
-        return self.base.size
-
-    def __iter__(self) -> Iterator[Any]:
-        return self
-
-    def __next__(self) -> Any:
-        if self._index >= len(self):
-            raise StopIteration
-        self._index += 1
-        return self[self._index - 1]
-
-    def copy(self) -> Any:
-        """Return the elements as an array with one axis."""
-        return self.base.flatten()
-
-    def __getitem__(self, index: Any) -> Any:
-        return self.base.ravel()[index].copy()
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        flat = self.base._array.flat
-        flat[index] = value._array if isinstance(value, Base) else value
-        events.operated("flatiter")

@@ -43,7 +43,6 @@ _METHODS = {
     "max": (_EXTREMES, "the largest element along axes; NaN where there is one"),
     "mean": (_SUMS, "the mean along axes"),
     "min": (_EXTREMES, "the smallest element along axes; NaN where there is one"),
-    "nonzero": ("a", "the indices of elements that are not zero, an array for each axis"),
     "prod": (_SUMS, "the product along axes"),
     "ptp": (_EXTREMES, "the largest element less the smallest"),
     "ravel": ("a, order='C'", "the elements along one axis; see `ndarray.ravel`"),

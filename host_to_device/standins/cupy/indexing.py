@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ def prepare(array: np.ndarray, key: Any) -> tuple[tuple, bool]:
     """
     items = key if isinstance(key, tuple) else (key,)
     if all(type(item) in (int, slice) or item is None or item is Ellipsis for item in items):
-        return items, False
+        return tuple(whole(item) if type(item) is slice else item for item in items), False
     found = [index_of(item) for item in items]
     if not any(isinstance(item, np.ndarray) for item in found):
         return tuple(found), False
@@ -74,8 +75,10 @@ def prepare(array: np.ndarray, key: Any) -> tuple[tuple, bool]:
 
 def index_of(item: Any) -> Any:
     """Return one index: an int, a slice, None, the ellipsis, or a NumPy array of integers or booleans."""
-    if item is None or item is Ellipsis or isinstance(item, slice):
+    if item is None or item is Ellipsis:
         return item
+    if isinstance(item, slice):
+        return whole(item)
     if isinstance(item, Base):
         array = item._array
     elif isinstance(item, bool | np.bool_ | list | tuple | np.ndarray):
@@ -97,6 +100,35 @@ def index_of(item: Any) -> Any:
             f"arrays used as indices must be of integer or boolean type. (actual: {array.dtype.type})"
         )
     return array
+
+
+def whole(item: slice) -> slice:
+    """Return a slice with ints for its bounds, so that arrays without axes can be bounds.
+
+    CuPy reads a bound by its `__index__`, or by `int()` if it has none, as its own arrays do (cupy/_core/internal.pyx,
+    `complete_slice`).
+
+    Raises
+    ------
+    TypeError
+        If a bound is not a number.
+    ValueError
+        If the step is 0.
+    """
+    if {type(item.start), type(item.stop), type(item.step)} <= {int, type(None)} and item.step != 0:
+        return item
+    bounds = []
+    for name in ("start", "stop", "step"):
+        bound = getattr(item, name)
+        try:
+            if bound is not None:
+                bound = bound.__index__() if hasattr(bound, "__index__") else int(bound)
+        except TypeError:
+            raise TypeError(f"slice.{name} must be int or None or have __index__ method: {item}") from None
+        bounds.append(bound)
+    if bounds[2] == 0:
+        raise ValueError("Slice step must be nonzero.")
+    return slice(*bounds)
 
 
 def axes_of(item: Any) -> int:
@@ -328,3 +360,59 @@ def put(a: Any, indices: Any, values: Any, mode: str) -> None:
             events.read_back(1)
     except IndexError:
         raise IndexError("invalid entry in indices array") from None
+
+
+class flatiter:
+    """All elements of an array in C order, one after the other (CuPy's `cupy.flatiter`)."""
+
+    def __init__(self, a: Any) -> None:
+        self.base, self._index = a, 0
+
+    def __len__(self) -> int:
+        return self.base.size
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        if self._index >= len(self):
+            raise StopIteration
+        self._index += 1
+        return self[self._index - 1]
+
+    def copy(self) -> Any:
+        """Return the elements as an array with one axis."""
+        return self.base.flatten()
+
+    def _place(self, index: Any) -> tuple[int, ...]:
+        """Return the indices along the axes of one element.
+
+        Raises
+        ------
+        IndexError
+            If the index is not a number: CuPy takes only numbers and slices.
+        """
+        if isinstance(index, bool) or not np.isscalar(index):
+            raise IndexError("unsupported iterator index")
+        rest, size, place = int(index), self.base.size, []
+        for length in self.base.shape:
+            size //= length
+            along, rest = divmod(rest, size)
+            place.append(along)
+        return tuple(place)
+
+    def __getitem__(self, index: Any) -> Any:
+        if index is Ellipsis:
+            return self.copy()
+        if isinstance(index, slice):
+            return self.base.ravel()[index].copy()
+        return self.base[self._place(index)].copy()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if index is Ellipsis:
+            index = slice(None)
+        if isinstance(index, slice):
+            self.base._array.flat[whole(index)] = given(self.base, value)
+            events.operated("flatiter")
+        else:
+            self.base[self._place(index)] = value

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins import events
-from host_to_device.standins.cupy.base import Base, adopt, on_device, operand, upload
+from host_to_device.standins.cupy.base import Base, adopt, on_device, operand, shapes_differ, upload
 from host_to_device.standins.cupy.forwarding import ALL as FORWARDED
 from host_to_device.standins.cupy.indexing import index_of
 from host_to_device.standins.cupy.results import reduced
@@ -62,14 +62,30 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     return a.searchsorted(v, side, sorter)
 
 
+def nonzero(a: Any) -> tuple:
+    """Return the indices of elements that are not zero, an array for each axis."""
+    if not isinstance(a, Base):
+        raise TypeError(f"'a' must be a cupy.ndarray object, not {type(a)}.")
+    return a.nonzero()
+
+
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
-    """Return elements of `x` where a condition holds, of `y` elsewhere; without them, the indices where it holds."""
+    """Return elements of `x` where a condition holds, of `y` elsewhere; without them, the indices where it holds.
+
+    Raises
+    ------
+    TypeError
+        If one of the three is a NumPy array: "Unsupported type <class 'numpy.ndarray'>".
+    """
     if (x is None) != (y is None):
         raise ValueError("Must provide both 'x' and 'y' or neither.")
     if x is None:
-        return condition.nonzero()
-    mask = condition.astype("?", copy=False)
-    return adopt(upload(np.where(mask._array, operand(x), operand(y)), "where"))
+        return nonzero(condition)
+    hosts = [operand(each) for each in (condition.astype("?", copy=False), x, y)]
+    try:
+        return adopt(upload(np.where(*hosts), "where"))
+    except ValueError:
+        raise shapes_differ(*map(np.shape, hosts)) from None
 
 
 # Comparing

@@ -76,6 +76,55 @@ def an_output_of_another_type(cp):
     return squared_difference(cp)(x, x, cp.zeros(3))
 
 
+@program(Raises("TypeError", "Type is mismatched. y float64 float32 T"), TYPES, "elementwise")
+def arguments_that_disagree_on_a_type_letter(cp):
+    return generic(cp)(cp.zeros(3, dtype=np.float32), cp.zeros(3))
+
+
+@program(Raises("TypeError", "Type is mismatched. x int32 float32 T"), TYPES, "elementwise")
+def an_output_that_disagrees_with_an_argument_on_a_type_letter(cp):
+    x = cp.zeros(3, dtype=np.int32)
+    return generic(cp)(x, x, cp.zeros(3, dtype=np.float32))
+
+
+@program(device([4, 1], "int32"), source("cupy/_core/_scalar.pyx", "CScalar.apply_dtype"), "elementwise")
+def numbers_take_the_type_that_a_letter_stands_for(cp):
+    return generic(cp)(cp.array([0, 1], dtype=np.int32), 2.5)
+
+
+@program(
+    device([4.0, 1.0], "float32"), source("cupy/_core/_scalar.pyx", "CScalar.apply_dtype"), "elementwise"
+)
+def numpy_scalars_take_the_type_that_a_letter_stands_for(cp):
+    return generic(cp)(np.float64(2), cp.array([0, 1], dtype=np.float32))
+
+
+@program(
+    Raises("OverflowError", matching="300 out of bounds for uint8"),
+    source("cupy/_core/_scalar.pyx", "CScalar._store_c_value"),
+    "elementwise",
+)
+def a_number_beyond_the_type_that_a_letter_stands_for(cp):
+    return generic(cp)(cp.zeros(2, dtype=np.uint8), 300)
+
+
+@program(Raises("KeyError", "'T'"), TYPES, "elementwise")
+def numbers_decide_no_type_letter(cp):
+    return cp.ElementwiseKernel("T x, raw int32 y", "T z", "z = x + y[i]", "no_letter")(
+        1, cp.zeros(3, dtype=np.int32), size=3
+    )
+
+
+@program(
+    (device([0.0, 0.5], "float32"), device([0, 0], "int64")),
+    source(KERNEL, "ElementwiseKernel"),
+    "elementwise",
+)
+def a_type_letter_is_decided_anew_in_every_call(cp):
+    half = cp.ElementwiseKernel("T x", "T y", "y = x / 2", "half")
+    return half(cp.arange(2, dtype=np.float32)), half(cp.arange(2))
+
+
 @program(Raises("KeyError", "'Z'"), GENERIC, "elementwise")
 def a_type_letter_that_no_argument_decides(cp):
     return super_generic(cp)(cp.zeros(3, dtype=np.float32), cp.zeros(3))

@@ -6,6 +6,7 @@ from tests.corpora.cupy.case import Raises, device, documentation, program, sour
 
 INDEXING = "cupy/_core/_routines_indexing.pyx"
 OUT_OF_BOUNDS = documentation("user_guide/difference", "Out-of-bounds indices")
+COMPLETE_SLICE = source("cupy/_core/internal.pyx", "complete_slice")
 
 
 @program(device([1, 0], "int64"), OUT_OF_BOUNDS, "indexing")
@@ -114,6 +115,96 @@ def a_slice_is_a_view(cp):
     x = cp.arange(3)
     x[1:][0] = 9
     return x
+
+
+@program(device([1, 2], "int64"), COMPLETE_SLICE, "indexing", "0-d", numpy=True)
+def arrays_without_dimensions_bound_a_slice(cp):
+    return cp.arange(5)[cp.array(1) : cp.array(3)]
+
+
+@program(device([0, 9, 2, 9, 4], "int64"), COMPLETE_SLICE, "indexing", "0-d", numpy=True)
+def an_array_without_dimensions_is_the_step_of_an_assignment(cp):
+    x = cp.arange(5)
+    x[cp.array(1) :: cp.array(2)] = 9
+    return x
+
+
+@program(device([[5, 6], [9, 10]], "int64"), COMPLETE_SLICE, "indexing", "0-d", numpy=True)
+def an_array_without_dimensions_bounds_a_slice_beside_an_index_array(cp):
+    return cp.arange(12).reshape(3, 4)[cp.array([1, 2]), cp.array(1) : cp.array(3)]
+
+
+@program(device([1, 2, 3, 4], "int64"), COMPLETE_SLICE, "indexing")
+def a_float_bounds_a_slice_without_its_fraction(cp):
+    return cp.arange(5)[1.5:]
+
+
+@program(
+    Raises("TypeError", matching=r"^slice\.stop must be int or None or have __index__ method: slice\(None, "),
+    COMPLETE_SLICE,
+    "indexing",
+)
+def an_array_of_several_elements_bounds_no_slice(cp):
+    return cp.arange(5)[: cp.array([1, 2])]
+
+
+@program(Raises("ValueError", "Slice step must be nonzero."), COMPLETE_SLICE, "indexing")
+def a_slice_with_step_zero(cp):
+    return cp.arange(5)[::0]
+
+
+@program(device([4, 5, 6, 7], "int64"), source(INDEXING, "_take"), "indexing", "0-d", numpy=True)
+def an_array_without_dimensions_is_an_index(cp):
+    return cp.arange(12).reshape(3, 4)[cp.array(1)]
+
+
+@program(device([0, 1, 2, 3], "int64"), source(INDEXING, "_prepare_slice_list"), "indexing", "0-d")
+def an_array_without_dimensions_as_an_index_makes_a_copy(cp):
+    x = cp.arange(8).reshape(2, 4)
+    x[cp.array(0)][...] = 9
+    return x[0]
+
+
+@program(device(5, "int64"), source(INDEXING, "_getitem_multiple"), "indexing", "0-d", numpy=True)
+def arrays_without_dimensions_pick_one_element(cp):
+    return cp.arange(12).reshape(3, 4)[cp.array(1), cp.array(1)]
+
+
+@program(device([0, 8, 2], "int64"), source(INDEXING, "_scatter_op"), "indexing", "0-d", numpy=True)
+def an_assignment_to_the_place_that_an_array_without_dimensions_names(cp):
+    x = cp.arange(3)
+    x[cp.array(1)] = 8
+    return x
+
+
+@program(
+    Raises("TypeError", matching="cannot be interpreted as an integer"),
+    source("cupy/_core/core.pyx", "_ndarray_base.__int__"),
+    "indexing",
+    "0-d",
+)
+def an_array_without_dimensions_is_no_python_index(cp):
+    return list(range(cp.array(3)))
+
+
+@program(
+    (device(5, "int64"), device([1, 2], "int64")),
+    source("cupy/_indexing/iterate.py", "flatiter.__getitem__"),
+    "indexing",
+    numpy=True,
+)
+def flat_takes_a_number_or_a_slice(cp):
+    x = cp.arange(6).reshape(2, 3)
+    return x.flat[-1], x.flat[1:3]
+
+
+@program(
+    Raises("IndexError", "unsupported iterator index"),
+    source("cupy/_indexing/iterate.py", "flatiter.__getitem__"),
+    "indexing",
+)
+def flat_takes_no_array(cp):
+    return cp.arange(6).reshape(2, 3).flat[cp.array([1, 2])]
 
 
 @program(device([1, 2, 3], "int64"), source(INDEXING, "_take"), "indexing", numpy=True)

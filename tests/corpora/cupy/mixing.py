@@ -13,6 +13,7 @@ IMPLICIT = Raises(
     "Implicit conversion to a NumPy array is not allowed. Please use `.get()` to construct a NumPy array explicitly.",
 )
 UNSUPPORTED = Raises("TypeError", "Unsupported type <class 'numpy.ndarray'>")
+WHERE = source("cupy/_sorting/search.py", "where")
 
 
 @program(IMPLICIT, source(CORE, "_ndarray_base.__array__"), "mixing")
@@ -107,6 +108,55 @@ def numpy_joins_device_arrays(cp):
 @program(UNSUPPORTED, source("cupy/_core/_kernel.pyx", "_preprocess_arg"), "mixing")
 def a_host_array_joined_with_a_device_array(cp):
     return cp.concatenate([cp.zeros(2), np.zeros(2)])
+
+
+@program(UNSUPPORTED, WHERE, "mixing", "indexing")
+def where_with_a_host_condition(cp):
+    return cp.where(np.array([True, False]), cp.arange(2), cp.zeros(2))
+
+
+@program(UNSUPPORTED, WHERE, "mixing", "indexing")
+def where_with_a_host_array_to_choose_from(cp):
+    return cp.where(cp.array([True, False]), np.arange(2), cp.arange(2))
+
+
+@program(UNSUPPORTED, WHERE, "mixing", "indexing")
+def numpy_where_with_a_host_condition(cp):
+    return np.where(np.array([True, False]), cp.arange(2), 0)
+
+
+@program(UNSUPPORTED, WHERE, "mixing", "indexing")
+def numpy_where_with_a_host_array_to_choose_from(cp):
+    return np.where(cp.array([True, False]), cp.arange(2), np.zeros(2))
+
+
+@program(device([1, 0], "int64"), WHERE, "mixing", "indexing", numpy=True)
+def numpy_where_of_device_arrays(cp):
+    return np.where(cp.array([True, False]), cp.array([1, 2]), 0)
+
+
+@program(device([0, 1], "int64"), WHERE, "mixing", "indexing", numpy=True)
+def where_with_a_numpy_bool(cp):
+    return cp.where(np.bool_(True), cp.arange(2), 7)
+
+
+@program(
+    Raises("ValueError", "operands could not be broadcast together with shapes (2,) (3,) ()"),
+    WHERE,
+    "indexing",
+)
+def where_of_shapes_that_do_not_fit(cp):
+    return cp.where(cp.array([True, False]), cp.arange(3), 0)
+
+
+@program(
+    Raises("TypeError", "'a' must be a cupy.ndarray object, not <class 'numpy.ndarray'>."),
+    source("cupy/_sorting/search.py", "nonzero"),
+    "mixing",
+    "indexing",
+)
+def where_of_a_host_array_alone(cp):
+    return cp.where(np.array([True, False]))
 
 
 @program(
