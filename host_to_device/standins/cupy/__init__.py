@@ -51,7 +51,7 @@ unsignedinteger ushort
 for _name in _OF_NUMPY.split():
     globals()[_name] = getattr(np, _name)
 for _name in ("bool", "long", "ulong", "isdtype"):  # of NumPy 2
-    if hasattr(np, _name):
+    if _name in vars(np):
         globals()[_name] = getattr(np, _name)
 bool = np.bool_
 float_, complex_, cfloat, singlecomplex = np.float64, np.complex128, np.complex128, np.complex64

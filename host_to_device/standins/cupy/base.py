@@ -73,6 +73,12 @@ def view_of(array: np.ndarray, source: Any) -> Any:
     return result
 
 
+def reach(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> tuple[int, int]:
+    """Return how many bytes of an array lie before its first element, and how many it spans in all."""
+    before = sum((1 - size) * stride for size, stride in zip(shape, strides, strict=True) if stride < 0)
+    return before, extent(shape, strides, itemsize)
+
+
 def from_interface(owner: Any) -> Any:
     """Return an array that shares the memory of another stand-in's array.
 
@@ -95,12 +101,11 @@ def from_interface(owner: Any) -> Any:
     if 0 in shape:
         return adopt(np.empty(shape, dtype))
     if strides is None:
-        nbytes, before = dtype.itemsize * int(np.prod(shape, dtype=object)), 0
+        before, nbytes = 0, dtype.itemsize * int(np.prod(shape, dtype=object))
     else:
-        nbytes = extent(shape, tuple(strides), dtype.itemsize)
-        before = sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True) if stride < 0)
-    memory = UnownedMemory(description["data"][0] + before, nbytes, owner, 0)
-    return adopt(memory.view(shape, dtype, strides, -before))
+        before, nbytes = reach(shape, tuple(strides), dtype.itemsize)
+    memory = UnownedMemory(description["data"][0] - before, nbytes, owner, 0)
+    return adopt(memory.view(shape, dtype, strides, before))
 
 
 def operand(value: Any) -> Any:

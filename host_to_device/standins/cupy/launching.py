@@ -12,12 +12,11 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import byte_bounds
 
 from host_to_device.standins import cuda_cpp, events
 from host_to_device.standins.cuda_cpp import arena
 from host_to_device.standins.cupy import parameters
-from host_to_device.standins.cupy.base import Base, adopt, from_interface
+from host_to_device.standins.cupy.base import Base, adopt, from_interface, reach
 from host_to_device.standins.cupy.cuda.compiler import CompileException
 from host_to_device.standins.cupy.cuda.driver import CUDADriverError
 from host_to_device.standins.cupy.cuda.memory import MemoryPointer, UnownedMemory, new_array
@@ -171,13 +170,13 @@ def moved_in(array: np.ndarray, moved: list[tuple[np.ndarray, np.ndarray]]) -> n
     """
     if not array.size or arena.owns(array):
         return array
-    low, high = byte_bounds(array)
-    whole = np.frombuffer((ctypes.c_char * (high - low)).from_address(low), np.uint8)
-    ours = arena.allocate(high - low)
+    before, nbytes = reach(array.shape, array.strides, array.itemsize)
+    low = array.__array_interface__["data"][0] - before
+    whole = np.frombuffer((ctypes.c_char * nbytes).from_address(low), np.uint8)
+    ours = arena.allocate(nbytes)
     ours[:] = whole
     moved.append((whole, ours))
-    offset = array.__array_interface__["data"][0] - low
-    return np.ndarray(array.shape, array.dtype, ours, offset, array.strides)
+    return np.ndarray(array.shape, array.dtype, ours, before, array.strides)
 
 
 def memory_pointer(memory: np.ndarray, owner: Any) -> MemoryPointer:

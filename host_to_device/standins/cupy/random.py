@@ -164,7 +164,7 @@ class RandomState:
             raise ValueError(f"low is out of bounds for {dtype}")
         if np.max(high) > limits.max + 1:
             raise ValueError(f"high is out of bounds for {dtype}")
-        return adopt(upload(np.asarray(self._state.randint(low, high, size, dtype))))
+        return adopt(upload(np.asarray(self._state.randint(low, high, size, dtype.type))))
 
     def tomaxint(self, size: Any = None) -> Any:
         """Return integers from 0 to the largest of the host's C `long`."""

@@ -8,10 +8,10 @@ as exact as there, and not as inexact as one long sum would be.
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index
 
 from host_to_device.standins.cupy import launching, parameters
 from host_to_device.standins.cupy.elementwise import (
@@ -271,7 +271,10 @@ def split_axes(axis: Any, ndim: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     if axis is None:
         return tuple(range(ndim)), ()
     axes = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
-    over = tuple(sorted(normalize_axis_index(each, ndim) for each in axes))
+    for each in axes:
+        if not -ndim <= operator.index(each) < ndim:
+            raise np.exceptions.AxisError(each, ndim)
+    over = tuple(sorted(each % ndim for each in axes))
     kept = tuple(each for each in range(ndim) if each not in over)
     if len(over) + len(kept) != ndim:
         raise ValueError("duplicate value in 'axis'")

@@ -1,6 +1,5 @@
 """How `import cupy` finds the stand-in, and what it says of names that it does not have."""
 
-import importlib.util
 import subprocess
 import sys
 import textwrap
@@ -50,8 +49,10 @@ def test_start_redirects_and_stop_undoes_it():
         except ModuleNotFoundError as problem:
             print(problem)
         """)
-    installed = importlib.util.find_spec("cupy") is not None
-    assert lines[0] == lines[1] and lines[2:] == ["False" if installed else "No module named 'cupy'"]
+    (installed,) = script("import importlib.util; print(importlib.util.find_spec('cupy') is not None)")
+    assert lines[0] == lines[1] and lines[2:] == [
+        "False" if installed == "True" else "No module named 'cupy'"
+    ]
 
 
 def test_a_real_cupy_comes_back_and_is_named_if_it_was_imported_too_early(tmp_path):
