@@ -1,8 +1,8 @@
 """A stand-in for CuPy: its array module over NumPy, its kernels on the CPU, its names, errors and refusals.
 
-What a lesson imports as `import cupy as cp` where there is no GPU. Arrays are a type of their own in memory of their
-own; they become NumPy arrays when they are asked to, by `cp.asnumpy(x)` or `x.get()`. What CuPy has and the stand-in
-has not is refused in one line.
+A lesson's `import cupy as cp` loads this package where there is no GPU. An array is not a NumPy array, and NumPy
+refuses to convert it: `cp.asnumpy(x)` or `x.get()` copies it to the host. Where CuPy has a name that the stand-in
+lacks, the error says so in one line.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from host_to_device.standins.cupy.ufuncs import ufunc as ufunc
 
 __version__ = _STAND_IN_VERSION
 
-# What CuPy takes over from NumPy as it is.
+# NumPy's names that CuPy offers unchanged.
 _OF_NUMPY = """
 bool_ broadcast_shapes byte cdouble complex128 complex64 complexfloating csingle double dtype e euler_gamma finfo
 float16 float32 float64 floating generic get_printoptions half iinfo index_exp inexact inf int16 int32 int64 int8 int_
@@ -73,7 +73,7 @@ AxisError, ComplexWarning, RankWarning, TooHardError, VisibleDeprecationWarning,
 
 for _part in (converting, creation, manipulation, calculation, searching, products, files):
     for _name, _value in vars(_part).items():
-        # Its functions, under all their names, and the objects made of its classes.
+        # The module's own functions, under all their names, and instances of its own classes.
         if not _name.startswith("_") and _part.__name__ in (
             getattr(_value, "__module__", None),
             type(_value).__module__,
@@ -104,7 +104,7 @@ def _any_of_device(values: tuple) -> bool:
 
 
 def get_default_memory_pool() -> cuda.MemoryPool:
-    """Return the pool that arrays get their memory from unless `cuda.set_allocator` says otherwise."""
+    """Return the pool of device memory that arrays use, unless `cuda.set_allocator` has replaced it."""
     return _memory.default_pool
 
 
@@ -114,14 +114,14 @@ def get_default_pinned_memory_pool() -> cuda.PinnedMemoryPool:
 
 
 def show_config(*, _full: bool = False) -> None:
-    """Print what runs in place of CuPy."""
+    """Print the versions and the device of the stand-in."""
     cupyx = importlib.import_module(f"{__name__}.cupyx")  # only when it is used
     sys.stdout.write(str(cupyx.get_runtime_info(full=_full)))
     sys.stdout.flush()
 
 
 def memoize(for_each_device: bool = False) -> Any:
-    """Return a decorator that lets a function keep its results; arguments must be hashable."""
+    """Return a decorator that caches a function's results; its arguments must be hashable."""
 
     def decorate(function: Any) -> Any:
         kept = functools.lru_cache(maxsize=None)(function)
@@ -135,7 +135,7 @@ _memoized: list[Any] = []
 
 
 def clear_memo() -> None:
-    """Let memoized functions forget their results."""
+    """Clear the caches of all memoized functions."""
     for function in _memoized:
         function.cache_clear()
 

@@ -1,4 +1,4 @@
-"""CuPy's array: a type of its own, in memory of its own, that becomes a NumPy array only when it is asked to."""
+"""CuPy's array type: its elements lie in device memory, and only `.get()` or `cupy.asnumpy` copies them to the host."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COMPLEX_TO_REAL = "Casting complex values to real discards the imaginary part"
 
 
 class Flags:
-    """How an array's elements lie in memory: `c_contiguous`, `f_contiguous`, `owndata`."""
+    """The layout of an array's elements in memory: `c_contiguous`, `f_contiguous`, `owndata`."""
 
     def __init__(self, array: ndarray) -> None:
         flags = array._array.flags
@@ -64,7 +64,7 @@ class ndarray(Operators, methods.Calculation, Base):
     dtype
         NumPy's dtype of numbers, booleans, or records of them.
     memptr
-        Device memory to use; None for new memory, whose contents are undefined.
+        Pointer to the device memory to use; None for new memory with undefined contents.
     strides
         Bytes from one element to the next along each axis, where `memptr` is given.
     order
@@ -135,7 +135,7 @@ class ndarray(Operators, methods.Calculation, Base):
 
     @property
     def data(self) -> MemoryPointer:
-        """Where in device memory the first element lies; `.data.ptr` is its address."""
+        """Pointer to the first element in device memory; `.data.ptr` is its address."""
         address = self._array.__array_interface__["data"][0] if self.size else 0
         memory = memory_of(self._array)
         if memory is None:
@@ -144,7 +144,7 @@ class ndarray(Operators, methods.Calculation, Base):
 
     @property
     def device(self) -> Device:
-        """The device on which it is."""
+        """The device that holds the array."""
         return Device(0)
 
     @property
@@ -195,9 +195,9 @@ class ndarray(Operators, methods.Calculation, Base):
         Parameters
         ----------
         stream
-            Changes nothing here: the copy is made at once.
+            Ignored here: the copy is complete when the call returns.
         blocking
-            Whether the host waits for the copy; there is nothing to wait for here.
+            Whether the host waits for the copy; it counts as a wait, and changes nothing else here.
         order
             `C`, `F` or `A`: how the host array lies in memory.
         out
@@ -210,7 +210,7 @@ class ndarray(Operators, methods.Calculation, Base):
         Raises
         ------
         TypeError, ValueError, RuntimeError
-            If `out` is not such an array.
+            If `out` has another type, shape or dtype, or is not contiguous.
         """
         array = self._array
         if out is not None:
@@ -252,7 +252,7 @@ class ndarray(Operators, methods.Calculation, Base):
         Raises
         ------
         TypeError, ValueError, RuntimeError
-            If it is not such an array, or this one has gaps between its elements.
+            If `arr` has another type, shape or dtype, or this array is not contiguous.
         """
         if not isinstance(arr, np.ndarray):
             raise TypeError("Only numpy.ndarray can be set to cupy.ndarray")
@@ -298,7 +298,7 @@ class ndarray(Operators, methods.Calculation, Base):
         raise TypeError(IMPLICIT)
 
     def __buffer__(self, flags: int) -> NoReturn:
-        # Asked for by `memoryview` from Python 3.12 on.
+        # `memoryview` calls this method from Python 3.12 on.
         raise TypeError(NO_BUFFER)
 
     def __bool__(self) -> bool:
@@ -347,11 +347,11 @@ class ndarray(Operators, methods.Calculation, Base):
         Parameters
         ----------
         dtype
-            Of the result.
+            Dtype of the result.
         order
             `C`, `F`, `A` or `K`: how the result lies in memory.
         copy
-            False to return the array itself where nothing has to change.
+            False to return the array itself if it has the dtype and the order already.
 
         Raises
         ------
@@ -408,7 +408,7 @@ class ndarray(Operators, methods.Calculation, Base):
         return view_of(self._array.view(dtype), self)
 
     def fill(self, value: Any) -> None:
-        """Write one number everywhere."""
+        """Set all elements to one number."""
         indexing.fill(self._array, value)
         if self.size:
             events.operated("fill")

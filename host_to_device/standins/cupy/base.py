@@ -1,7 +1,7 @@
-"""What all parts of the array module share: the memory under an array, and the way in and out of it.
+"""The ground of the array module: what an array is, and how functions written with NumPy work on its memory.
 
-Inside, an array's elements are a NumPy array (`_array`) in device memory. Functions take it out, let NumPy compute,
-and wrap the result, which is moved to device memory if it does not lie there already.
+The elements of an array are a NumPy array (`_array`) in device memory. A function takes this NumPy array, lets NumPy
+compute, and wraps the result. A result outside device memory is copied there first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from host_to_device.standins.cupy.cuda.memory import UnownedMemory, memory_of, n
 from host_to_device.standins.numba_cuda.layouts import extent
 from host_to_device.standins.numba_cuda.memory import MARK
 
-# Types of numbers that CuPy's functions take beside arrays.
+# Types of numbers that CuPy's functions accept besides arrays.
 DTYPE_CHARACTERS = "?bhilqBHILQefdFD"
 NUMBERS = frozenset(
     (int, float, bool, complex, *(np.dtype(character).type for character in DTYPE_CHARACTERS))
@@ -36,7 +36,7 @@ class Base:
 
 
 def unsupported(value: Any) -> TypeError:
-    """Return CuPy's refusal of an argument that is neither array nor number."""
+    """Return CuPy's error for an argument that is neither an array nor a number."""
     return TypeError(f"Unsupported type {type(value)}")
 
 
@@ -46,7 +46,7 @@ def check_dtype(dtype: Any) -> np.dtype:
     Raises
     ------
     ValueError
-        If device memory cannot hold it: text, Python objects, dates, big-endian numbers.
+        If device memory cannot hold elements of it: text, Python objects, dates, big-endian numbers.
     """
     dtype = np.dtype(dtype)
     if dtype.char in DTYPE_CHARACTERS and dtype.isnative:
@@ -85,7 +85,7 @@ def from_interface(owner: Any) -> Any:
     Raises
     ------
     TypeError
-        If the memory is not a stand-in's: its address is good on a GPU only.
+        If the memory is not a stand-in's: its address is valid only on a GPU.
     ValueError
         If the array is masked.
     """
@@ -109,7 +109,7 @@ def from_interface(owner: Any) -> Any:
 
 
 def operand(value: Any) -> Any:
-    """Return an argument of a ufunc as NumPy takes it.
+    """Return an argument, an array or a number, in the form that NumPy takes.
 
     Raises
     ------
@@ -126,14 +126,14 @@ def operand(value: Any) -> Any:
 
 
 def upload(array: np.ndarray, name: str = "array function") -> np.ndarray:
-    """Return what NumPy has computed in device memory, where CuPy computes it: it counts as one operation.
+    """Copy what NumPy has computed to new device memory; this counts as one operation, as computing it on a GPU does.
 
     Parameters
     ----------
     array
         NumPy array or number.
     name
-        Under which it counts.
+        Name under which the operation counts.
     """
     array = np.asanyarray(array)
     target = new_array(array.shape, check_dtype(array.dtype))
@@ -149,11 +149,11 @@ def wrap(result: Any, taken: dict[int, Any] | None = None, name: str = "array fu
     Parameters
     ----------
     result
-        Array, number, or a tuple or list of them; anything else is given back as it is.
+        Array, number, or a tuple or list of them; anything else is returned unchanged.
     taken
-        Arrays that went into the function, by the `id` of their memory: one of them may come back, or a view.
+        Arrays that went into the function, by the `id` of their memory. The result may be one of them, or a view.
     name
-        Of the operation that made what is new.
+        Name of the operation, if the result is new.
     """
     if isinstance(result, np.ndarray):
         if taken and id(result) in taken:
@@ -176,12 +176,12 @@ def wrap(result: Any, taken: dict[int, Any] | None = None, name: str = "array fu
 
 
 def unwrap(value: Any, taken: dict[int, Any]) -> Any:
-    """Return an argument with NumPy arrays in place of the stand-in's, which `taken` remembers.
+    """Replace the stand-in's arrays in an argument by the NumPy arrays under them, and note them in `taken`.
 
     Raises
     ------
     TypeError
-        If it is a NumPy array: those must be copied to the device first.
+        If the argument is or contains a NumPy array: the learner has to copy it to the device first.
     """
     if isinstance(value, Base):
         taken[id(value._array)] = value
@@ -198,7 +198,7 @@ def unwrap(value: Any, taken: dict[int, Any]) -> Any:
 
 
 def check_arguments(function: Callable, args: tuple, kwargs: dict[str, Any]) -> None:
-    """Refuse arguments without an array, or that do not fit the function's signature."""
+    """Raise a TypeError: Python's if the arguments do not fit the signature, otherwise CuPy's, as none is an array."""
     bound = inspect.signature(function).bind(*args, **kwargs)
     raise unsupported(next(iter(bound.arguments.values()), None))
 
@@ -235,16 +235,16 @@ made_on_device = functools.partial(on_device, of_arrays=False)
 
 
 def shapes_differ(*shapes: tuple[int, ...]) -> ValueError:
-    """Return CuPy's refusal of shapes that do not fit together."""
+    """Return CuPy's error for shapes that cannot be broadcast together."""
     listed = " ".join(str(shape) for shape in shapes)
     return ValueError(f"operands could not be broadcast together with shapes {listed}")
 
 
 def cast(array: np.ndarray, target: np.ndarray) -> None:
-    """Copy elements into an array of any dtype, converted as a GPU converts them.
+    """Copy elements into an array of any dtype, and convert them as a GPU does.
 
-    A float that an integer cannot hold becomes the nearest integer that it can, where NumPy gives what this
-    machine's CPU happens to do (CuPy, "Differences between CuPy and NumPy", and NVIDIA, "PTX ISA", `cvt`).
+    A float beyond the range of an integer dtype becomes the nearest integer of that dtype. NumPy's result depends on
+    the CPU instead (CuPy, "Differences between CuPy and NumPy", and NVIDIA, "PTX ISA", `cvt`).
     """
     with np.errstate(all="ignore"):
         if array.dtype.kind == "f" and target.dtype.kind in "iu" and target.dtype.itemsize >= 4:

@@ -1,4 +1,4 @@
-"""`cupy.array`: copies to the device of what lies on the host, and of arrays that are there already."""
+"""`cupy.array`: makes an array on the device from data on the host, or from arrays on the device."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ def array(
     obj
         Array of the device or of the host, number, or nested lists of numbers or of arrays.
     dtype
-        Of the result; None for that of `obj`.
+        Dtype of the result; None for that of `obj`.
     copy
-        True for a copy in any case, None for one where it is needed, False to refuse one.
+        True to copy in any case, None to copy only if necessary, False to raise an error if a copy is necessary.
     order
         `C`, `F`, `A` or `K`.
     ndmin
-        The least number of axes.
+        Minimum number of axes.
     blocking
-        Whether the host waits for the copy; there is nothing to wait for here.
+        Whether the host waits for the copy; it counts as a wait, and changes nothing else here.
 
     Raises
     ------
     ValueError
-        If device memory cannot hold the dtype, or `copy` is False and a copy is needed.
+        If device memory cannot hold the dtype, or `copy` is False and a copy is necessary.
     """
     if subok:
         raise NotImplementedError
@@ -66,7 +66,7 @@ def array(
 
 
 def _of_arrays(obj: Any, dtype: Any, order: str) -> Any:
-    """Return nested lists of device arrays of one shape, stacked; None if it is something else."""
+    """Stack nested lists of device arrays of one shape; return None for any other object."""
     if not isinstance(obj, list | tuple):
         return None
     leaves: list[Any] = []
@@ -88,7 +88,7 @@ def _of_arrays(obj: Any, dtype: Any, order: str) -> Any:
 
 
 def _of_host(obj: Any, dtype: Any, order: str, blocking: bool) -> Any:
-    """Return a copy of what lies on the host."""
+    """Copy an object on the host to the device."""
     if order in "KA":
         order = (
             "F"
@@ -98,7 +98,7 @@ def _of_host(obj: Any, dtype: Any, order: str, blocking: bool) -> Any:
     host = np.asarray(obj, dtype=dtype)
     target = new_array(host.shape, check_dtype(host.dtype), order)
     if host.ndim:
-        # Through pinned memory, so that the host goes on (CuPy's core.pyx, `_array_default`).
+        # CuPy copies through pinned memory, so the host does not wait (CuPy's core.pyx, `_array_default`).
         events.copied("h2d", host.nbytes)
     else:
         events.operated("fill")

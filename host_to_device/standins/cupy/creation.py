@@ -1,4 +1,4 @@
-"""Making arrays on the device: from nothing, from numbers, and from what lies on the host."""
+"""Functions that make arrays on the device: empty, filled with a number, as a sequence, or from data on the host."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def asfortranarray(a: Any, dtype: Any = None) -> ndarray:
 
 
 def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> ndarray:
-    """Return what `asarray` returns, and refuse NaN and infinity with a ValueError."""
+    """Return what `asarray` returns; raise a ValueError if an element is NaN or infinite."""
     a = asarray(a, dtype, order)
     if a.dtype.kind in "fc":
         events.operated("isfinite")
@@ -56,16 +56,16 @@ def asfarray(a: Any, dtype: Any = np.float64) -> ndarray:
 def asnumpy(
     a: Any, stream: Any = None, order: str = "C", out: Any = None, *, blocking: bool = True
 ) -> np.ndarray:
-    """Return an array on the host: a copy of a device array, or what NumPy makes of anything else.
+    """Return an array on the host: a copy of a device array, or `numpy.asarray` of any other object.
 
     Parameters
     ----------
     a
-        Device array, or what `numpy.asarray` takes.
+        Device array, or anything that `numpy.asarray` accepts.
     stream
-        Changes nothing here.
+        Ignored here.
     blocking
-        Whether the host waits for the copy; there is nothing to wait for here.
+        Whether the host waits for the copy; it counts as a wait, and changes nothing else here.
     order
         `C`, `F` or `A`.
     out
@@ -114,7 +114,7 @@ def ones(shape: Any, dtype: Any = float, order: str = "C") -> ndarray:
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> ndarray:
-    """Return a new array with one number everywhere."""
+    """Return a new array whose elements are all one number."""
     if dtype is None:
         dtype = fill_value.dtype if isinstance(fill_value, Base) else np.asarray(fill_value).dtype
     return _filled(shape, fill_value, dtype, order)
@@ -137,7 +137,7 @@ def empty_like(
 def full_like(
     a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: None = None, shape: Any = None
 ) -> Any:
-    """Return a new array like another with one number everywhere."""
+    """Return a new array like another whose elements are all one number."""
     result = empty_like(a, dtype, order, subok, shape)
     result.fill(fill_value)
     return result
@@ -171,7 +171,7 @@ def linspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> Any:
-    """Return `num` evenly spaced numbers from `start` to `stop`; with `retstep` also their distance."""
+    """Return `num` evenly spaced numbers from `start` to `stop`; with `retstep` also the step."""
     if num < 0:
         raise ValueError("linspace with num<0 is not supported")
     result = np.linspace(start, stop, num, endpoint, retstep, dtype, axis)
@@ -215,7 +215,7 @@ class _Joined:
 
 @made_on_device
 def _joined(join: Any, key: Any) -> Any:
-    """Return what NumPy makes of slices, numbers and arrays in brackets."""
+    """Return what NumPy's object returns for slices, numbers and arrays in brackets."""
     return join[key]
 
 

@@ -1,6 +1,6 @@
 """`cupy.ElementwiseKernel` without a GPU: a loop over broadcast arrays, its body written in CUDA C++.
 
-The call follows CuPy 14's `cupy/_core/_kernel.pyx` step by step, so that the same mistake meets the same error.
+The call follows CuPy 14's `cupy/_core/_kernel.pyx` step by step, so that the same mistake raises the same error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from host_to_device.standins.cupy.parameters import Parameter, Types
 
 @dataclass(frozen=True)
 class Kind:
-    """What the generated source depends on in one argument; `ndim` is None for a number passed by value."""
+    """The properties of an argument that the generated source depends on; `ndim` is None for a number."""
 
     dtype: np.dtype
     ndim: int | None
@@ -32,8 +32,8 @@ class Source:
 
     parameters: list[str]
     arrays: list[str]
-    elements: list[str]  # of the arrays that are indexed for the kernel
-    layout: int = 0  # numbers of the layout that are spoken for
+    elements: list[str]  # references to the current element, for arrays that are not raw
+    layout: int = 0  # how many numbers of the layout the declarations use
 
     def indexer(self, name: str, ndim: int) -> None:
         self.arrays.append(f"CIndexer<{ndim}> {name}(_layout + {self.layout});")
@@ -59,7 +59,7 @@ class Source:
 
 
 class CodeCache:
-    """The `cached_code` and `cached_codes` that CuPy's kernels have, for looking at what was generated."""
+    """The properties `cached_code` and `cached_codes` of CuPy's kernels, which show the generated source."""
 
     def __init__(self) -> None:
         self._cached_codes: dict[tuple[np.dtype, ...], str] = {}
@@ -76,7 +76,7 @@ class CodeCache:
 
     @property
     def cached_code(self) -> str:
-        """The generated source, if there is one; StopIteration before the first call, as in CuPy."""
+        """The generated source; raises StopIteration before the first call, as in CuPy."""
         if len(self._cached_codes) > 1:
             warnings.warn(
                 "The input types of the kernel could not be inferred. Please use `.cached_codes` instead.",
@@ -91,25 +91,25 @@ class ElementwiseKernel(CodeCache):
     Parameters
     ----------
     in_params, out_params
-        Lists such as 'T x, raw float32 y': a dtype's name or one letter (a type to be found out from the arguments),
-        and a name. `raw` arrays are indexed in the body, as `y[i]`; `_ind.size()` is the number of elements.
+        Lists such as 'T x, raw float32 y': a dtype's name or one letter (a type that the arguments decide), and
+        a name. `raw` arrays are indexed in the body, as `y[i]`; `_ind.size()` is the number of elements.
     operation
         The body; it assigns to the outputs.
     name
         The kernel's name in the generated source.
     reduce_dims
-        False keeps the arrays' shapes; else contiguous arrays are seen as one-dimensional.
+        True treats contiguous arrays as one-dimensional; False keeps their shapes.
     preamble, loop_prep, after_loop
         Source before the kernel, before the loop and after it.
     no_return, return_tuple
-        Return nothing, or a tuple even of one array.
+        True to return None, and to return a tuple even of one array.
     options
-        The compiler's options, as NVRTC's.
+        Options of the compiler, as for NVRTC.
 
     Raises
     ------
     ValueError
-        If the name is not one in C, or a parameter is called 'i'.
+        If the name is not an identifier in C, or a parameter is called 'i'.
 
     Notes
     -----
@@ -152,9 +152,9 @@ class ElementwiseKernel(CodeCache):
         args
             The inputs, or the inputs and the outputs: CuPy arrays, and numbers for inputs.
         size
-            The number of elements; to be given if all arrays are raw, and only then.
+            The number of elements: required if all arrays are raw, refused otherwise.
         block_size
-            Threads of a block, 128 if not given.
+            Threads per block, 128 by default.
 
         Returns
         -------
@@ -164,11 +164,11 @@ class ElementwiseKernel(CodeCache):
         Raises
         ------
         TypeError
-            If the number of arguments or their types do not fit; NumPy arrays never do.
+            If the number of arguments or their types do not fit; NumPy arrays are always refused.
         ValueError
-            If shapes do not fit, or nothing says how many elements there are.
+            If the shapes cannot be broadcast together, or no argument decides the number of elements.
         KeyError
-            If nothing says what a type's letter stands for.
+            If no argument decides what a type letter stands for.
         """
         size = kwargs.pop("size", -1)
         kwargs.pop("stream", None)
@@ -273,7 +273,7 @@ class ElementwiseKernel(CodeCache):
 
 
 def loop_shape(arguments: list[Any], params: tuple[Parameter, ...], size: int) -> tuple[int, ...]:
-    """Return the shape of the loop: what the arrays are broadcast to, or `size` elements."""
+    """Return the shape of the loop: the broadcast shape of the arrays, or `(size,)`."""
     arrays = [
         each if launching.is_array(each) and not parameter.raw else None
         for each, parameter in zip(arguments, params, strict=False)
@@ -300,7 +300,7 @@ def output_arrays(
     params: tuple[Parameter, ...],
     is_size_given: bool = False,
 ) -> list[Any]:
-    """Return the arrays to write to: those given, of the right shape, or new ones."""
+    """Return the output arrays: the given ones, whose shapes are checked, or new ones."""
     if not outputs:
         if any(parameter.raw for parameter in params) and not is_size_given:
             raise ValueError("Output array size is Undecided")
@@ -316,7 +316,7 @@ def output_arrays(
 def reduced(
     views: list[np.ndarray | None], params: tuple[Parameter, ...], shape: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """See contiguous arrays as one-dimensional, in place; return the loop's shape then."""
+    """Flatten the views in place if all are contiguous; return the resulting shape of the loop."""
     looped = [
         place
         for place, (view, parameter) in enumerate(zip(views, params, strict=True))

@@ -18,7 +18,7 @@ DEVICE_TYPE_OFFSET = ctypes.sizeof(ctypes.c_void_p)  # of DLTensor.device.device
 def interface(array: Any, stream: int) -> dict[str, Any]:
     """Return the description of an array's memory that other libraries read, version 3.
 
-    It carries the stand-ins' mark: the address is good on the host, and on no GPU.
+    It carries the stand-ins' mark: the address is valid on the host only.
     """
     memory = array._array
     return {
@@ -39,7 +39,7 @@ _api.PyCapsule_GetPointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
 
 
 def device_of(tensor: Any) -> ctypes.c_int32:
-    """Return the field of a DLPack capsule that says what kind of device its memory is on."""
+    """Return the field of a DLPack capsule that holds the type of its device."""
     address = _api.PyCapsule_GetPointer(tensor, b"dltensor")
     return ctypes.c_int32.from_address(address + DEVICE_TYPE_OFFSET)
 
@@ -47,13 +47,13 @@ def device_of(tensor: Any) -> ctypes.c_int32:
 def capsule(array: Any, dl_device: tuple[int, int] | None, copy: bool | None) -> Any:
     """Return a DLPack capsule of an array.
 
-    It names a CUDA device, so that libraries refuse it as they would refuse a GPU's memory, unless the host is asked
-    for by `dl_device`: then it is a copy there.
+    The capsule names a CUDA device, so that libraries refuse it as they refuse a GPU's memory. If `dl_device` is the
+    host, the capsule holds a copy on the host.
 
     Raises
     ------
     ValueError
-        If the host is asked for and `copy` is False.
+        If `dl_device` is the host and `copy` is False, or `copy` is True for a copy on the device.
     """
     if dl_device is not None and tuple(dl_device) == (CPU, 0):
         if copy is False:
@@ -67,7 +67,7 @@ def capsule(array: Any, dl_device: tuple[int, int] | None, copy: bool | None) ->
 
 
 class Tensor:
-    """A capsule with the methods by which NumPy takes it over."""
+    """A DLPack capsule with the methods that `numpy.from_dlpack` calls."""
 
     def __init__(self, tensor: Any) -> None:
         self._tensor = tensor
@@ -80,7 +80,7 @@ class Tensor:
 
 
 def fromDlpack(dltensor: Any) -> Any:
-    """Return an array over the memory of a DLPack capsule, which is used up.
+    """Return an array over the memory of a DLPack capsule, which cannot be used again.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def from_dlpack(array: Any, *, device: Any = None, copy: bool | None = None) -> 
 
 
 def numpy_ufunc(function: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
-    """Answer NumPy when one of its universal functions meets an array of the device: CuPy's function is called.
+    """Call CuPy's function when one of NumPy's universal functions gets an array of the device.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Reading and writing files, and text: all of it happens on the host, and the copies count."""
+"""Reading and writing files and text: this happens on the host, and the copies to and from the device count."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def load(file: Any, mmap_mode: Any = None, allow_pickle: bool | None = None) -> 
 
 
 class _NpzFile:
-    """The arrays of an `.npz` file: each is read, and copied to the device, when it is asked for."""
+    """The arrays of an `.npz` file; each is read and copied to the device when the program looks it up."""
 
     def __init__(self, npz_file: Any) -> None:
         self.npz_file, self.files = npz_file, npz_file.files

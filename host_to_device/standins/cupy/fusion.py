@@ -1,8 +1,8 @@
 """`cupy.fuse` without a GPU: a function's element-wise operations become one kernel.
 
-The function is called once with variables that stand for its arguments; what it does with them is written down as
-CUDA C++. CuPy's refusals are kept: no branches on values, no shapes, no indexing. What CuPy can fuse and this tracer
-cannot (several reductions, shapes that differ) runs step by step: slower, with the same result.
+The tracer calls the function once with variables in place of its arguments and records each operation as CUDA C++. As
+in CuPy, a fused function cannot branch on values, read shapes or index. Where CuPy could fuse and this tracer cannot
+(several reductions, shapes that differ), the function runs step by step: slower, with the same result.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from host_to_device.standins.cupy.parameters import broadcast_shape
 from host_to_device.standins.cupy.reduction import ReductionKernel
 from host_to_device.standins.cupy.tracing import NUMBERS, CannotFuse, Reduction, Trace, _VariableProxy
 
-# Functions of CuPy that are no ufuncs, and that a fused function may call.
+# Functions of CuPy that a fused function may call, besides universal functions.
 NOT_UFUNCS = (
     "where",
     "clip",
@@ -46,7 +46,7 @@ one_at_a_time = threading.RLock()
 
 @contextlib.contextmanager
 def traced_names(trace: Trace) -> Iterator[None]:
-    """Let CuPy's functions write into the trace when they are given its variables."""
+    """Let CuPy's functions record themselves in the trace while their arguments are its variables."""
     package = Base._package
     space, before = vars(package), {}
 
@@ -76,7 +76,7 @@ def traced_names(trace: Trace) -> Iterator[None]:
 
 
 class Fusion:
-    """What `cupy.fuse` makes of a function.
+    """A function that `cupy.fuse` has wrapped.
 
     Attributes
     ----------
@@ -94,18 +94,18 @@ class Fusion:
         return f"<Fusion '{self.name}'>"
 
     def clear_cache(self) -> None:
-        """Forget the kernels made so far."""
+        """Remove all kernels from the cache."""
         self._memo = {}
 
     def __call__(self, *args: Any) -> Any:
-        """Call the function: as one kernel if a CuPy array is among the arguments, as it is otherwise.
+        """Run the function: as one kernel if an argument is a CuPy array, as ordinary Python otherwise.
 
         Raises
         ------
         TypeError
-            If an argument is neither an array nor a number, or the function needs a value as it is traced.
+            If an argument is neither an array nor a number, or the function needs a value during tracing.
         CompileException
-            If the kernel's name is none in C++, as that of a lambda.
+            If the kernel's name is not an identifier in C++, such as that of a lambda.
         """
         if any(isinstance(each, _VariableProxy) for each in args):
             return self.func(*args)
@@ -133,7 +133,7 @@ class Fusion:
         return kernel.kernel(*given, **kernel.options)
 
     def fused(self, args: tuple) -> Fused | None:
-        """Return the kernel for arguments of these types; None if the function has to run step by step."""
+        """Return the kernel for arguments of these types, or None if the function has to run step by step."""
         trace = Trace()
         try:
             with traced_names(trace):
@@ -144,7 +144,7 @@ class Fusion:
             return None
 
     def check_name(self) -> None:
-        """Refuse a name that C++ does not take: CuPy writes it into the kernel's source as it is (its issue 3517)."""
+        """Raise CompileException for a name that is not an identifier in C++, in which CuPy writes it (CuPy issue 3517)."""
         if re.fullmatch(r"[a-zA-Z_]\w*", self.name, re.ASCII) is None:
             message = (
                 f"error: expected an identifier, and the kernel's name is {self.name}. Define the function with def, or "
@@ -155,17 +155,17 @@ class Fusion:
 
 @dataclass
 class Fused:
-    """A kernel made of a function, with what tells whether it fits arguments."""
+    """The kernel of a fused function, and the conditions on its arguments."""
 
     kernel: Any
     options: dict[str, Any]
     arrays: list[int]  # places of the arguments that are arrays
     outputs: list[frozenset[int]]  # the arrays that each output's shape comes from
     changed: list[int]  # places of the arguments that are written to
-    empty: bool = True  # whether it can do nothing: not with the largest of no elements
+    empty: bool = True  # whether empty arrays are allowed; a maximum or a minimum has none
 
     def fits(self, arguments: list[Any]) -> bool:
-        """Tell whether all outputs have the shape of the whole loop."""
+        """Return whether the kernel fits: all outputs have the shape of the whole loop."""
         shape = broadcast_shape([arguments[place] for place in self.arrays])
         return (
             (self.empty or 0 not in shape)
@@ -178,14 +178,14 @@ class Fused:
 
 
 def made(trace: Trace, returned: Any, name: str) -> Fused:
-    """Return the kernel for what was traced.
+    """Return the kernel for a trace.
 
     Raises
     ------
     TypeError
-        If the function returns something that a kernel cannot.
+        If the function returns a value that a kernel cannot return.
     CannotFuse
-        If no single kernel of this stand-in does it.
+        If one kernel of this stand-in cannot do it.
     """
     results = list(returned) if isinstance(returned, tuple) else [] if returned is None else [returned]
     for each in results:
@@ -228,7 +228,7 @@ def made(trace: Trace, returned: Any, name: str) -> Fused:
 def reduction_kernel(
     trace: Trace, reduction: Reduction, result: _VariableProxy, inputs: str, name: str
 ) -> ReductionKernel:
-    """Return the kernel for a traced reduction, with what comes before and after it."""
+    """Return the kernel for a traced reduction, with the statements before and after it."""
     declared = ", ".join(f"{type_name(each.dtype)} v{each._index}" for each in trace.parameters)
     given = ", ".join(f"v{each._index}" for each in trace.parameters)
     kept = type_name(reduction.dtype)
@@ -266,7 +266,7 @@ def fuse(*args: Any, **kwargs: Any) -> Any:
     Parameters
     ----------
     kernel_name
-        The kernel's name; the function's if not given.
+        The kernel's name; by default the function's.
 
     Notes
     -----

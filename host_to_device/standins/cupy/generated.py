@@ -1,4 +1,4 @@
-"""The CUDA C++ that element-wise and reduction kernels are made of: what stands before their own source.
+"""The CUDA C++ that stands before the source of every element-wise and reduction kernel.
 
 CuPy puts headers of its own before the source that it generates; this is the part of them that a kernel can see:
 `CArray` (an array with its shape and strides), `CIndexer` (the loop's index) and `CUPY_FOR`.
@@ -99,7 +99,7 @@ TYPE_NAMES = {
     }.items()
 }
 
-# What kernels use of thrust::complex; without directives, so that it fits on the line of an #include.
+# The part of thrust::complex that kernels use, without directives: with_complex writes it on one line.
 COMPLEX = r"""
 namespace thrust {
 template <typename T> struct complex {
@@ -167,7 +167,7 @@ def type_name(dtype: np.dtype) -> str:
     Raises
     ------
     TypeError
-        If CUDA C++ has no such type: CuPy's text.
+        If CUDA C++ has no such type; the message is CuPy's.
     """
     try:
         return TYPE_NAMES[np.dtype(dtype)]
@@ -176,7 +176,7 @@ def type_name(dtype: np.dtype) -> str:
 
 
 def with_complex(source: str) -> str:
-    """Return a learner's source with complex numbers in the place of CuPy's header for them; lines stay lines."""
+    """Replace CuPy's header of complex numbers in a learner's source by their definition; line numbers stay."""
     return re.sub(
         r"^[ \t]*#[ \t]*include[ \t]*<cupy/complex\.cuh>",
         " ".join(COMPLEX.split("\n")).replace("\\", r"\\"),
@@ -187,7 +187,7 @@ def with_complex(source: str) -> str:
 
 
 def prelude(dtypes: Iterable[np.dtype], source: str = "") -> str:
-    """Return what stands before a generated kernel: the arrays, and the number types that it needs."""
+    """Return the source that stands before a generated kernel: the arrays, and the number types that it uses."""
     kinds = {np.dtype(dtype) for dtype in dtypes}
     text = ""
     if any(dtype.kind == "c" for dtype in kinds) or "complex<" in source:

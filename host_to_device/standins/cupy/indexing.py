@@ -1,8 +1,8 @@
 """Reading and writing parts of an array, with CuPy's differences from NumPy.
 
-Integers that are out of bounds raise, but in an array of indices they wrap around (CuPy, "Differences between CuPy
-and NumPy"). Where an array of indices names an element twice, what is stored there is undefined; here it is the last
-value, on a GPU it may be any.
+An integer out of bounds raises an error; in an array of indices it wraps around (CuPy, "Differences between CuPy and
+NumPy"). If an array of indices names an element twice, the stored value is undefined: here it is the last one, on a GPU
+any of them.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ VALID = (
 
 
 def prepare(array: np.ndarray, key: Any) -> tuple[tuple, bool]:
-    """Return an index as NumPy takes it, and whether it is an advanced one, which copies.
+    """Return an index in the form that NumPy takes, and whether it is advanced indexing, which copies.
 
     Raises
     ------
     IndexError
-        If an index is out of bounds, is none, or there are too many.
+        If an index is out of bounds or has the wrong type, or there are too many indices.
     """
     items = key if isinstance(key, tuple) else (key,)
     if all(type(item) in (int, slice) or item is None or item is Ellipsis for item in items):
@@ -148,7 +148,7 @@ def select(array: np.ndarray, items: tuple) -> np.ndarray:
 
 
 def getitem(a: Any, key: Any) -> Any:
-    """Do what `a[key]` does: a view for integers and slices, a copy for arrays of indices and masks."""
+    """Return `a[key]`: a view for integers and slices, a copy for arrays of indices and masks."""
     if type(key) is str or (type(key) is list and key and all(type(name) is str for name in key)):
         return view_of(a._array[key], a)
     items, advanced = prepare(a._array, key)
@@ -160,12 +160,12 @@ def getitem(a: Any, key: Any) -> Any:
 
 
 def setitem(a: Any, key: Any, value: Any) -> None:
-    """Do what `a[key] = value` does.
+    """Run `a[key] = value`.
 
     Raises
     ------
     ValueError
-        If the shapes do not fit; for a NumPy array or a list assigned to a slice: copy it to the device first.
+        If the shapes do not fit, or the value for a slice is a NumPy array or a list: copy it to the device first.
     """
     if type(key) is str:
         setitem(view_of(a._array[key], a), ..., value)
@@ -203,17 +203,17 @@ def given(a: Any, value: Any) -> np.ndarray:
 
 
 def scanned(size: int) -> None:
-    """Report what CuPy does to learn how many elements a mask takes: a scan, whose last number the host reads."""
+    """Report how CuPy counts the elements that a mask selects: a scan, whose last number the host reads."""
     if events.listening and size:
         events.operated("scan")
         events.read_back(4 if size < 2**31 else 8)
 
 
 def report_store(target: np.ndarray, source: np.ndarray) -> None:
-    """Report what CuPy does for `target[...] = source`: nothing, a copy of memory, or a kernel.
+    """Report how CuPy runs `target[...] = source`: not at all, as a copy of memory, or as a kernel.
 
     CuPy's _routines_indexing.pyx, `_scatter_op`: an array assigned to itself is left alone, as after `a[1:] += 1`;
-    memory is copied where both lie in it in the same way.
+    memory is copied if both arrays have the same layout.
     """
     if not events.listening or not target.size:
         return
@@ -241,14 +241,14 @@ def store(target: np.ndarray, source: np.ndarray) -> None:
 
 
 def fill(target: np.ndarray, value: Any) -> None:
-    """Write one number everywhere.
+    """Set all elements to one number.
 
     Raises
     ------
     ValueError
         If the value is a NumPy array with axes, or a list.
     TypeError
-        If it is no number.
+        If the value is not a number.
     """
     if isinstance(value, Base):
         if value._array.ndim:
@@ -274,7 +274,7 @@ def fill(target: np.ndarray, value: Any) -> None:
     target[...] = value
 
 
-# What CUDA's atomic operations can do, by CuPy's list.
+# The dtypes for which CuPy has atomic operations.
 ATOMIC = {
     "add": ["int32", "int64", "float16", "float32", "float64", "uint32", "uint64"],
     "maximum": ["int32", "int64", "float32", "float64", "uint32", "uint64"],
@@ -284,7 +284,7 @@ SCATTER = {"add": np.add, "max": np.maximum, "min": np.minimum}
 
 
 def scatter_named(a: Any, key: Any, value: Any, name: str) -> None:
-    """Do `scatter_add`, `scatter_max` or `scatter_min`, and warn as CuPy does that `ufunc.at` is their new name."""
+    """Run `scatter_add`, `scatter_max` or `scatter_min`, and warn, as CuPy does, that `ufunc.at` replaces them."""
     function = SCATTER[name]
     point = "." if name == "add" else ""
     warnings.warn(
@@ -347,7 +347,7 @@ def put(a: Any, indices: Any, values: Any, mode: str) -> None:
     Raises
     ------
     ValueError
-        If the mode is none of "raise", "wrap" and "clip".
+        If the mode is not one of "raise", "wrap" and "clip".
     IndexError
         For an index out of bounds, with the mode "raise".
     """

@@ -1,7 +1,7 @@
 """`cupyx.jit` without a GPU: kernels in Python, run by the stand-in for `numba.cuda`.
 
-The two dialects differ in a few names, which are translated line by line, so that errors name the learner's lines.
-Types follow Numba: `threadIdx.x` is an int64 and not a uint32, and a variable may change its type.
+The two dialects differ in a few names. The stand-in translates them line by line, so that errors name the learner's
+lines. Types follow Numba: `threadIdx.x` is an int64, not a uint32, and a variable may change its type.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ atomic_and, atomic_or, atomic_xor = names.atomic.and_, names.atomic.or_, names.a
 
 
 class JitName:
-    """A name of `cupyx.jit` that only a kernel can use, and that Numba has in another form."""
+    """A name of `cupyx.jit` that only kernels can use and that Numba spells differently."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -73,7 +73,7 @@ def rawkernel(*, mode: str = "cuda", device: bool = False) -> Callable[[Callable
     Parameters
     ----------
     mode
-        'cuda' or 'numpy': whose rules types follow on a GPU. Here it changes nothing.
+        'cuda' or 'numpy': whose typing rules a GPU follows. Ignored here.
     device
         True makes a function for kernels to call.
     """
@@ -87,7 +87,7 @@ def rawkernel(*, mode: str = "cuda", device: bool = False) -> Callable[[Callable
 
 
 class JitRawKernel:
-    """What `rawkernel` returns; translated and compiled when it is first launched."""
+    """A kernel made by `rawkernel`; its first launch translates and compiles it."""
 
     def __init__(self, function: Callable, mode: str) -> None:
         self._function, self._mode = function, mode
@@ -96,23 +96,23 @@ class JitRawKernel:
     def __call__(
         self, grid: tuple, block: tuple, args: tuple, shared_mem: int = 0, stream: Any = None
     ) -> None:
-        """Run the kernel to its end.
+        """Run the kernel to completion.
 
         Parameters
         ----------
         grid, block
-            The numbers of blocks and of threads in a block: tuples of 1 to 3.
+            The numbers of blocks and of threads per block: tuples of 1 to 3 ints.
         args
             CuPy arrays, numbers and NumPy scalars.
         shared_mem
-            Dynamic shared memory of a block, in bytes.
+            Dynamic shared memory per block, in bytes.
 
         Raises
         ------
         TypeError
-            If an argument is something else.
+            If an argument has another type.
         CUDADriverError
-            If the launch is beyond the limits.
+            If the launch exceeds the device's limits.
         """
         passed = []
         for each in args:
@@ -139,7 +139,7 @@ class JitRawKernel:
 
     @property
     def cached_code(self) -> str:
-        """The generated CUDA C++, which the stand-in does not make: it runs the Python function."""
+        """Not available: the stand-in runs the Python function and generates no CUDA C++."""
         raise NotImplementedError(
             "the stand-in makes no CUDA C++ of a cupyx.jit kernel: it runs the Python function"
         )
@@ -148,7 +148,7 @@ class JitRawKernel:
 
 
 def translated(function: Callable) -> Callable:
-    """Return the function with the names that Numba has in another form, its lines where they were.
+    """Translate the names that Numba spells differently; the function's lines keep their numbers.
 
     Raises
     ------
@@ -186,7 +186,7 @@ def translated(function: Callable) -> Callable:
 
 
 def cells(function: Callable) -> list[Any]:
-    """Return what the function's free variables hold."""
+    """Return the values of the function's free variables."""
     return [cell.cell_contents for cell in function.__closure__ or ()]
 
 

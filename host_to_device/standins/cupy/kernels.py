@@ -1,4 +1,4 @@
-"""CuPy's user-defined kernels, by the names that `cupy` has for them."""
+"""CuPy's user-defined kernels, under the names of the package `cupy`."""
 
 from __future__ import annotations
 

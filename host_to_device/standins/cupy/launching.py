@@ -1,7 +1,7 @@
-"""How CuPy's kernels reach the CUDA C++ stand-in: sources are compiled there, arrays and numbers passed, errors told.
+"""Compiles and launches CuPy's kernels with the stand-in for CUDA C++, and turns its errors into CuPy's.
 
-Errors of a launch and of the compiler are given CuPy's classes and texts; what only the stand-in can tell (a fault
-with its line, a launch that ran too long) stays as it is.
+Errors of the compiler and of a launch get CuPy's classes and messages. Errors that only the stand-in can detect (a
+fault with its line, a launch that took too long) stay as they are.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from host_to_device.standins.cupy.cuda.driver import CUDADriverError
 from host_to_device.standins.cupy.cuda.memory import MemoryPointer, UnownedMemory, new_array
 from host_to_device.standins.cupy.cuda.runtime import getDeviceProperties
 
-DATA = "_data_"  # what generated sources put before the name of an array whose memory is meant
+DATA = "_data_"  # prefix of an array's name, in generated source, for the pointer to its memory
 
 
 def is_array(value: Any) -> bool:
@@ -39,7 +39,7 @@ def argument(value: Any) -> Any:
     Raises
     ------
     TypeError
-        "Unsupported type ...", for NumPy arrays and whatever else is neither.
+        "Unsupported type ...", for NumPy arrays and all other types.
     """
     if is_array(value):
         return value
@@ -51,7 +51,7 @@ def argument(value: Any) -> Any:
 
 @lru_cache(maxsize=1024)
 def layout(numbers: tuple[int, ...]) -> np.ndarray:
-    """Return shapes and strides in memory that kernels can read."""
+    """Copy shapes and strides into memory that kernels can read."""
     memory = arena.allocate(8 * len(numbers)).view(np.int64)[: len(numbers)]
     memory[:] = numbers
     return memory
@@ -75,14 +75,14 @@ def compiled(
     Parameters
     ----------
     source, options, name_expressions, backend
-        As CuPy's classes have them.
+        As in CuPy's classes.
     text
-        What is compiled, if it is not the source itself.
+        The text to compile, if it differs from the source.
 
     Raises
     ------
     CompileException
-        If it does not compile.
+        If the source does not compile.
     """
     try:
         return cuda_cpp.compile(text or source, name_expressions=name_expressions, options=options)
@@ -91,7 +91,7 @@ def compiled(
 
 
 def generated(before: str, source: str, name: str, options: tuple[str, ...]) -> Any:
-    """Return the function of a generated source; its lines are counted without what stands before it."""
+    """Return the compiled function of a generated source; line numbers leave out the text `before` it."""
     try:
         module = compiled(f"{before}\n#line 1\n{source}", options)
     except CompileException as problem:
@@ -109,12 +109,12 @@ def launch(
     seed: int | None = None,
     seconds: float | None = None,
 ) -> None:
-    """Run a kernel to its end.
+    """Run a kernel to completion.
 
     Raises
     ------
     CUDADriverError
-        If the grid, the block or shared memory is beyond the limits: CuPy's text, and what is wrong.
+        If the grid, the block or shared memory exceeds the device's limits: CuPy's message, and the reason.
     """
     sizes = [(*(int(each) for each in size), 1, 1)[:3] for size in (grid, block)]
     limit = {} if seconds is None else {"seconds": seconds}
@@ -132,23 +132,23 @@ def launch(
 def launch_generated(
     function: Any, size: int, block_size: int, passed: Iterable[Any], operation: range
 ) -> None:
-    """Run a generated kernel over `size` elements, a thread for each.
+    """Run a generated kernel over `size` elements, one thread per element.
 
     Parameters
     ----------
     function, passed
         The kernel and its arguments.
     size, block_size
-        Threads in all, and in a block.
+        Threads in total, and per block.
     operation
-        The lines of the generated source that the learner wrote: a fault there is told by the learner's line.
+        The lines of the generated source that the learner wrote: a fault there names the learner's line.
 
     Raises
     ------
     CUDADriverError
         If the block is too large.
     KernelFault
-        If the kernel does what it must not do.
+        If the kernel accesses memory out of bounds, or makes another fault.
     """
     try:
         launch(function, (-(-size // block_size),), (min(block_size, size),), passed)
@@ -164,9 +164,9 @@ def launch_generated(
 
 
 def moved_in(array: np.ndarray, moved: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Return an array that kernels can reach: itself, or a copy if another library's stand-in made it.
+    """Return an array that kernels can reach: the array itself, or a copy of another library's array.
 
-    What has to be copied back after the launch is appended to `moved`.
+    For a copy, appends the original memory and the copy to `moved`: the launch copies it back.
     """
     if not array.size or arena.owns(array):
         return array
@@ -187,5 +187,5 @@ def memory_pointer(memory: np.ndarray, owner: Any) -> MemoryPointer:
 
 
 def most_shared_memory() -> int:
-    """Return the bytes of shared memory that a block may have if its kernel asks for them."""
+    """Return the bytes of shared memory that a block may have if its kernel opts in."""
     return getDeviceProperties(0)["sharedMemPerBlockOptin"]

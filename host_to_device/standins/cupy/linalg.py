@@ -1,6 +1,6 @@
 """CuPy's `cupy.linalg`: NumPy's LAPACK on the device's memory, with CuPy's refusals.
 
-As in CuPy, a singular matrix raises only where `cupyx.errstate(linalg="raise")` says so; otherwise the result is NaN.
+As in CuPy, a singular matrix raises an error only inside `cupyx.errstate(linalg="raise")`; otherwise the result is NaN.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _settings: dict[str, Any] = {"divide": None, "over": None, "under": None, "inval
 
 
 def _check(*arrays: Any, stacked: bool = True, square: bool = False) -> None:
-    """Refuse what is no device array, has fewer than two axes, or is not square, in CuPy's words."""
+    """Raise CuPy's error for an argument that is not a device array, has fewer than two axes, or is not square."""
     for a in arrays:
         if not isinstance(a, Base):
             raise LinAlgError("cupy.linalg only supports cupy.ndarray")
@@ -35,12 +35,12 @@ def _check(*arrays: Any, stacked: bool = True, square: bool = False) -> None:
 
 
 def _place(result: Any) -> Any:
-    """Return NumPy's results on the device, several as a plain tuple."""
+    """Copy NumPy's results to the device; several become a plain tuple."""
     return tuple(map(_place, result)) if isinstance(result, tuple | list) else adopt(upload(result, "linalg"))
 
 
 def _solved(function: Callable, *args: Any, like: Any = None, **kwargs: Any) -> Any:
-    """Return a function's result; NaN in the shape of `like` where it fails and errors are ignored."""
+    """Return a function's result; if it fails and errors are ignored, NaN in the shape of `like`."""
     try:
         return _place(quiet(function, *args, **kwargs))
     except LinAlgError:

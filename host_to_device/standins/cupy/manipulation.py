@@ -62,7 +62,7 @@ def matrix_transpose(x: Any, /) -> Any:
 
 @on_device
 def broadcast_to(array: Any, shape: Any) -> Any:
-    """Return a view in a larger shape, elements repeated; writing to it writes to the elements shared."""
+    """Return a view in a larger shape with elements repeated; writing to it changes the shared elements."""
     try:
         return _writeable(np.broadcast_to(array, shape))
     except ValueError:
@@ -73,7 +73,7 @@ def broadcast_to(array: Any, shape: Any) -> Any:
 
 @on_device
 def broadcast_arrays(*args: Any) -> Any:
-    """Return views of arrays in the shape that they have together."""
+    """Return views of arrays in their broadcast shape."""
     return tuple(_writeable(each) for each in np.broadcast_arrays(*args))
 
 
@@ -83,7 +83,7 @@ def _writeable(view: np.ndarray) -> np.ndarray:
 
 
 class broadcast:
-    """The shape that arrays have together, and views of them in it (CuPy's `cupy.broadcast`).
+    """The broadcast shape of arrays, and views of them in it (CuPy's `cupy.broadcast`).
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def atleast_3d(*arys: Any) -> Any:
 
 
 def _check_joined(tup: Any) -> None:
-    """Refuse to join anything but device arrays of one number of axes."""
+    """Raise CuPy's error unless all are device arrays with the same number of axes."""
     if not tup:
         raise ValueError("Cannot concatenate from empty tuple")
     for each in tup:
@@ -150,7 +150,7 @@ def concatenate(
     Raises
     ------
     TypeError
-        If one is no device array.
+        If one of them is not a device array.
     """
     tup = list(tup)
     _check_joined(tup)
@@ -299,29 +299,29 @@ class _UniqueInverseResult(NamedTuple):
 
 
 def unique_all(x: Any) -> _UniqueAllResult:
-    """Return the different elements, their first places, where each element is among them, and their counts."""
+    """Return the unique elements, their first places, where each element is among them, and their counts."""
     values, places, inverse, counts = _unique(x, True, True, True, equal_nan=False)
     return _UniqueAllResult(values, places, inverse.reshape(x.shape), counts)
 
 
 def unique_counts(x: Any) -> _UniqueCountsResult:
-    """Return the different elements and how often each occurs."""
+    """Return the unique elements and how often each occurs."""
     return _UniqueCountsResult(*_unique(x, return_counts=True, equal_nan=False))
 
 
 def unique_inverse(x: Any) -> _UniqueInverseResult:
-    """Return the different elements, and where each element is among them."""
+    """Return the unique elements, and where each element is among them."""
     values, inverse = _unique(x, return_inverse=True, equal_nan=False)
     return _UniqueInverseResult(values, inverse.reshape(x.shape))
 
 
 def unique_values(x: Any) -> Any:
-    """Return the different elements."""
+    """Return the unique elements."""
     return _unique(x, equal_nan=False)
 
 
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = None) -> None:
-    """Copy elements of one device array, or a number, into another; where a mask holds, if one is given.
+    """Copy elements of one device array, or a number, into another; only where a mask is True, if one is given.
 
     Raises
     ------

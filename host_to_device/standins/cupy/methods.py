@@ -1,4 +1,4 @@
-"""The methods by which arrays change shape and compute: NumPy's, on the device's memory, with CuPy's signatures."""
+"""The methods of arrays that change shape and compute: NumPy's on device memory, with CuPy's signatures."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Calculation:
     # Shape
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
-        """Return the elements in another shape, as a view where that is possible.
+        """Return the elements in another shape, as a view if possible.
 
         Raises
         ------
         ValueError
-            If the number of elements would change, or `copy` is False and a copy is needed.
+            If the number of elements would change, or `copy` is False and a copy is necessary.
         """
         if len(shape) == 1 and np.iterable(shape[0]):
             shape = tuple(shape[0])
@@ -60,7 +60,7 @@ class Calculation:
         return adopt(upload(self._array.flatten(order), "copy"))
 
     def ravel(self, order: str = "C") -> Any:
-        """Return the elements along one axis, as a view where that is possible."""
+        """Return the elements along one axis, as a view if possible."""
         result = self._array.ravel(order)
         if np.may_share_memory(result, self._array):
             return view_of(result, self)
@@ -129,7 +129,7 @@ class Calculation:
         return tuple(adopt(upload(each, "nonzero")) for each in self._array.nonzero())
 
     def sort(self, axis: int = -1, kind: str | None = None) -> None:
-        """Sort in place, keeping equal elements in their order."""
+        """Sort in place; equal elements keep their order."""
         check_kind(kind)
         if self._array.ndim == 0:
             raise np.exceptions.AxisError("Sorting arrays with the rank of zero is not supported")

@@ -1,4 +1,4 @@
-"""CuPy's names that the stand-in does not have, and the one line that says so.
+"""The names of CuPy that the stand-in lacks, and the one-line error for them.
 
 The lists are CuPy 14.2's public names less the stand-in's own; tests/standins/cupy/test_imports.py keeps them true.
 """
@@ -130,7 +130,7 @@ signal time tools
     "cupyx.profiler": "load_ipython_extension",
 }
 
-# What to do instead, or why it is left out.
+# Why a name is left out, or what to use instead.
 REASONS = {
     "cupyx.scipy": "the course does not use it; on the host SciPy has it",
 }
@@ -138,11 +138,11 @@ OTHERWISE = "the course does not use it, or it needs a GPU"
 
 
 class NotInStandIn(NotImplementedError, AttributeError):
-    """CuPy has this, the stand-in has not: the message is one line that names it."""
+    """Raised for a name that CuPy has and the stand-in lacks; the message is one line with the name."""
 
 
 def missing(name: str) -> str:
-    """Return the line for a name that CuPy has and the stand-in has not.
+    """Return the message for a name that CuPy has and the stand-in lacks.
 
     Parameters
     ----------
@@ -162,14 +162,14 @@ def is_missing(module: str, name: str) -> bool:
 
 
 def public(own: dict[str, Any], *others: str) -> list[str]:
-    """Return what `dir` of a module shows: what is defined in it, and some other names; no imports, no helpers.
+    """Return what `dir` of a module shows: the public names defined in it, and some others; no imports.
 
     Parameters
     ----------
     own
         The module's globals.
     others
-        Names that it has from elsewhere.
+        Public names that the module has from elsewhere.
     """
     here = own["__name__"]
     defined = (name for name, value in own.items() if getattr(value, "__module__", here) == here)
@@ -178,14 +178,14 @@ def public(own: dict[str, Any], *others: str) -> list[str]:
 
 
 def raise_missing(module: str, name: str) -> NoReturn:
-    """Refuse a name that a module does not have.
+    """Raise the error for a name that a module does not have.
 
     Raises
     ------
     NotInStandIn
-        If CuPy has it: one line that says so.
+        If CuPy has the name: a message of one line.
     AttributeError
-        If CuPy does not have it either.
+        If CuPy does not have the name either.
     """
     full = f"{module}.{name}".strip(".")
     if is_missing(module, name):

@@ -1,4 +1,4 @@
-"""The element-wise functions that `cupy.fuse` can put into one kernel: each with its CUDA C++ and its types."""
+"""The element-wise functions that `cupy.fuse` can put into one kernel, each with its CUDA C++ and its types."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ EXPRESSIONS = {
 # `~` is another operation on bool than on integers.
 INVERT = {"b": "!{0}", "": "~{0}"}
 
-# Reductions: identity, how two values become one.
+# Reductions: the identity, and the expression that combines two values.
 REDUCTIONS = {
     "sum": ("0", "a + b"),
     "prod": ("1", "a * b"),
@@ -105,7 +105,7 @@ template <typename T> __device__ T fused_power(T a, T b) {
 
 
 def types_of(name: str, operands: list[Any]) -> tuple[list[np.dtype], np.dtype]:
-    """Return what a function's operands are converted to, and the result's type.
+    """Return the dtypes that a function's operands are converted to, and the dtype of its result.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def expression(name: str, dtypes: list[np.dtype]) -> str:
 
 
 def reduction(name: str, dtype: np.dtype) -> tuple[str, str]:
-    """Return a reduction's identity and what it makes of two values, as C++ text.
+    """Return a reduction's identity and the expression that combines two values, as C++ text.
 
     Raises
     ------

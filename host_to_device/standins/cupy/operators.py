@@ -1,4 +1,4 @@
-"""The operators of arrays: with arrays and numbers they compute, with NumPy arrays and lists they refuse."""
+"""The operators of arrays: they compute with arrays and numbers, and refuse NumPy arrays and lists."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from host_to_device.standins.cupy.ufuncs import ALL, ufunc
 
 
 def leaves_it_to(array: Any, other: Any) -> bool:
-    """Return whether the other operand's own operator should be tried (NumPy's NEP 13)."""
+    """Return whether Python should try the other operand's own operator (NumPy's NEP 13)."""
     try:
         return other.__array_ufunc__ is None
     except AttributeError:
@@ -63,7 +63,7 @@ def unary(name: str) -> Callable:
 
 
 class Operators:
-    """The operators; each is the universal function of that name."""
+    """The operators of arrays; each calls the universal function of its name."""
 
     __slots__ = ()
     __array_priority__ = 100

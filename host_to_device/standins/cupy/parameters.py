@@ -1,4 +1,4 @@
-"""What the parameter lists of CuPy's kernels say: names, types, type letters, and arguments for them.
+"""Reads the parameter lists of CuPy's kernels, and finds the types that their type letters stand for.
 
 The rules and the errors are those of CuPy 14's `cupy/_core/_kernel.pyx` and `_scalar.pyx`.
 """
@@ -65,7 +65,7 @@ def check_kernel_name(name: str) -> None:
 
 @dataclass(frozen=True)
 class Types:
-    """What the type letters stand for in one call."""
+    """The types of the parameters, and those of the type letters, in one call."""
 
     inputs: tuple[np.dtype, ...]
     outputs: tuple[np.dtype, ...]
@@ -81,14 +81,14 @@ def resolve(
     in_dtypes: Sequence[np.dtype | None],
     out_dtypes: Sequence[np.dtype | None],
 ) -> Types:
-    """Find the types that letters stand for: from given outputs first, then from inputs; scalars (None) say nothing.
+    """Find the types that letters stand for: from given outputs first, then from inputs; numbers (None) decide nothing.
 
     Raises
     ------
     TypeError
         If two arguments disagree, or one has another dtype than its parameter names.
     KeyError
-        If nothing says what a letter stands for: the letter, as in CuPy.
+        If no argument decides what a letter stands for: the letter, as in CuPy.
     """
     known: dict[str, np.dtype] = {}
     given = [*zip(out_params, out_dtypes, strict=True)] if out_dtypes else []
@@ -116,12 +116,12 @@ def resolve(
 
 
 def scalar(value: Any) -> np.generic:
-    """Return a number as it is passed to a kernel by value: int is int64 (uint64 from 2**63), float is float64.
+    """Return a number as a kernel gets it by value: int becomes int64 (uint64 from 2**63), float becomes float64.
 
     Raises
     ------
     TypeError
-        "Unsupported type ...", for whatever is not a number; NumPy arrays too.
+        "Unsupported type ...", for all other types, NumPy arrays included.
     """
     kind = type(value)
     if kind is bool:
@@ -153,12 +153,12 @@ def stored(value: Any, dtype: np.dtype) -> np.generic:
 
 
 def broadcast_shape(arrays: Sequence[Any]) -> tuple[int, ...]:
-    """Return the shape that arrays have together; None among them stands for what takes no part.
+    """Return the broadcast shape of arrays; None stands for an argument that takes no part.
 
     Raises
     ------
     ValueError
-        If they do not fit: CuPy's text, with every operand's shape.
+        If the shapes do not fit: CuPy's message, with every operand's shape.
     """
     try:
         return np.broadcast_shapes(*(each.shape for each in arrays if each is not None))

@@ -62,7 +62,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     Raises
     ------
     TypeError
-        If one is no device array.
+        If one of them is not a device array.
     ValueError
         If the shapes do not fit.
     """

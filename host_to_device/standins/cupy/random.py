@@ -122,16 +122,16 @@ class RandomState:
     Parameters
     ----------
     seed
-        Integer, or None for one that nobody knows.
+        Integer, or None for an arbitrary seed.
     method
-        Changes nothing here.
+        Ignored here.
     """
 
     def __init__(self, seed: Any = None, method: Any = None) -> None:
         self.seed(seed)
 
     def seed(self, seed: Any = None) -> None:
-        """Start again from a seed."""
+        """Set the seed."""
         if isinstance(seed, np.ndarray | list):
             seed = abs(hash(np.asarray(seed).tobytes())) % (1 << 32)
         elif seed is not None:
@@ -221,9 +221,9 @@ class BitGenerator:
     Parameters
     ----------
     seed
-        Integer, or None for one that nobody knows.
+        Integer, or None for an arbitrary seed.
     size
-        Changes nothing here.
+        Ignored here.
     """
 
     def __init__(self, seed: Any = None, *, size: int = -1) -> None:
@@ -231,7 +231,7 @@ class BitGenerator:
 
 
 class XORWOW(BitGenerator):
-    """What `default_rng` uses in CuPy."""
+    """The generator of bits that `default_rng` uses in CuPy."""
 
 
 class MRG32k3a(BitGenerator):
@@ -278,7 +278,7 @@ class Generator:
     Parameters
     ----------
     bit_generator
-        Where its bits come from.
+        Source of its random bits.
     """
 
     def __init__(self, bit_generator: BitGenerator) -> None:
@@ -296,7 +296,7 @@ def default_rng(seed: Any = None) -> Generator:
     Parameters
     ----------
     seed
-        Integer, generator of bits, generator (which is given back), or None.
+        Integer, generator of bits, generator (which is returned), or None.
     """
     if isinstance(seed, Generator):
         return seed
@@ -315,7 +315,7 @@ def get_random_state() -> RandomState:
 
 
 def set_random_state(rs: RandomState) -> None:
-    """Let the module's functions use a generator."""
+    """Set the generator that the module's functions use."""
     global _state
     if not isinstance(rs, RandomState):
         raise TypeError(f"Random state must be an instance of RandomState. Actual: {type(rs)}")
@@ -323,12 +323,12 @@ def set_random_state(rs: RandomState) -> None:
 
 
 def seed(seed: Any = None) -> None:
-    """Start the module's generator again from a seed."""
+    """Set the seed of the module's generator."""
     get_random_state().seed(seed)
 
 
 def reset_states() -> None:
-    """Forget the module's generator; the next number comes from a new one."""
+    """Drop the module's generator; the next number comes from a new one."""
     global _state
     _state = None
 
@@ -397,7 +397,7 @@ def bytes(length: int) -> bytes:
 
 @made_on_device
 def multinomial(n: int, pvals: Any, size: Any = None) -> Any:
-    """Return how often each outcome occurs in `n` draws."""
+    """Return the number of occurrences of each outcome in `n` draws."""
     return get_random_state()._state.multinomial(n, pvals, size)
 
 

@@ -47,17 +47,17 @@ class RawKernel:
     code
         The source.
     name
-        The kernel's name; it is to be declared `extern "C"`.
+        The kernel's name; the source must declare it `extern "C"`.
     options
-        The compiler's options, as NVRTC's.
+        Options of the compiler, as for NVRTC.
     backend
         'nvrtc' or 'nvcc'; here both are this machine's own compiler.
     translate_cucomplex, enable_cooperative_groups, jitify
-        As in CuPy; they change nothing here.
+        As in CuPy; ignored here.
 
     Notes
     -----
-    Arguments are passed as their bytes, as CuPy passes them: nothing is converted. A Python float is a double (8
+    Arguments are passed as bytes, without conversion, as in CuPy. A Python float is a double (8
     bytes), an int is a long long, a complex a double2, a bool a bool; NumPy scalars keep their type. So 2.0 for a
     parameter of type float arrives as the lower half of a double, which is 0.0: write `numpy.float32(2)`. An int for
     an int parameter arrives whole if it fits 32 bits. Arrays are passed as pointers to their first element, whatever
@@ -93,28 +93,28 @@ class RawKernel:
         self._carveout = -1
 
     def __call__(self, grid: tuple, block: tuple, args: Iterable, **kwargs: Any) -> None:
-        """Compile the kernel if that is still to be done, and run it to its end.
+        """Compile the kernel if necessary, and run it to completion.
 
         Parameters
         ----------
         grid, block
-            The numbers of blocks and of threads in a block, tuples of 1 to 3.
+            The numbers of blocks and of threads per block: tuples of 1 to 3 ints.
         args
             The arguments: CuPy arrays, numbers, NumPy scalars, NumPy arrays of one element (structures), None for a
             null pointer.
         shared_mem
-            Dynamic shared memory of a block, in bytes.
+            Dynamic shared memory per block, in bytes.
         stream
-            The stream; launches are always done when the call returns.
+            Ignored here: the launch has finished when the call returns.
 
         Raises
         ------
         CompileException
             If the source does not compile.
         CUDADriverError
-            If there is no such kernel, or the launch is beyond the limits.
+            If there is no such kernel, or the launch exceeds the device's limits.
         TypeError
-            If an argument cannot be passed, or their number is wrong (which on a GPU goes unnoticed).
+            If an argument cannot be passed, or the number of arguments is wrong, which a GPU would not notice.
         """
         self._launch(grid, block, args, **kwargs)
 
@@ -148,7 +148,7 @@ class RawKernel:
         launching.launch(function, *sizes, passed, shared_mem, seed=seed, seconds=seconds)
 
     def _passed(self, function: Any, arguments: list[Any]) -> list[Any]:
-        """Return what the kernel gets: arrays for pointers, exactly the parameters' bytes for values."""
+        """Return the values to pass: arrays for pointers, exactly the parameter's bytes for values."""
         wanted = function.parameters
         if len(arguments) != len(wanted):
             raise TypeError(
@@ -162,12 +162,12 @@ class RawKernel:
         ]
 
     def _value(self, place: int, parameter: Any, argument: Any) -> Any:
-        """Return one argument as it is passed.
+        """Return one argument in the form in which the kernel gets it.
 
         Raises
         ------
         TypeError
-            If CuPy cannot pass it, or if a number meets a pointer or an array a number: one line.
+            If CuPy cannot pass the argument, or a number is passed for a pointer or an array for a number.
         """
         address = device_address(argument)
         if address is None:
@@ -195,7 +195,7 @@ class RawKernel:
 
     @property
     def kernel(self) -> Any:
-        """The compiled function; compiled when it is first asked for."""
+        """The compiled function; the first access compiles it."""
         if self._function is None:
             self._function = self._compiled().function(self.name)
         return self._function
@@ -204,7 +204,7 @@ class RawKernel:
         return raw_module(self.code, self.file_path, self.options, self.backend, self.name_expressions)
 
     def compile(self, log_stream: TextIO | None = None) -> None:
-        """Compile the kernel now; what the compiler says is written to `log_stream`."""
+        """Compile the kernel now; the compiler's log is written to `log_stream`."""
         module = self._compiled()
         write_log(module, log_stream)
         self._function = module.function(self.name)
@@ -216,18 +216,18 @@ class RawKernel:
 
     @property
     def max_threads_per_block(self) -> int:
-        """The most threads that a block of this kernel may have."""
+        """The maximum number of threads per block."""
         self.kernel  # noqa: B018  a source that does not compile has no attributes
         return MAX_THREADS
 
     @property
     def shared_size_bytes(self) -> int:
-        """Static shared memory of a block, in bytes."""
+        """Static shared memory per block, in bytes."""
         return self.kernel.shared_size_bytes
 
     @property
     def max_dynamic_shared_size_bytes(self) -> int:
-        """The most dynamic shared memory of a block, in bytes; it can be set, up to what the device has."""
+        """The maximum dynamic shared memory per block, in bytes; it can be set, up to the device's limit."""
         return self._max_dynamic - (self.kernel.shared_size_bytes if self._max_dynamic == MAX_SHARED else 0)
 
     @max_dynamic_shared_size_bytes.setter
@@ -238,7 +238,7 @@ class RawKernel:
 
     @property
     def preferred_shared_memory_carveout(self) -> int:
-        """How much of the fast memory is to be shared memory, in percent; -1 leaves it to the driver."""
+        """The preferred share of shared memory in the L1 cache's memory, in percent; -1 leaves it to the driver."""
         return self._carveout
 
     @preferred_shared_memory_carveout.setter
@@ -275,20 +275,20 @@ class RawModule:
     Parameters
     ----------
     code
-        The source. One of `code` and `path` is to be given.
+        The source. Exactly one of `code` and `path` must be given.
     path
         A compiled file (cubin or PTX), which the stand-in cannot run.
     options, backend, translate_cucomplex, enable_cooperative_groups, jitify
         As of RawKernel.
     name_expressions
-        The kernels wanted of a C++ source, such as 'add<float>': names for `get_function`.
+        Kernels of a C++ source, such as 'add<float>': names for `get_function`.
 
     Raises
     ------
     TypeError
         If both or neither of `code` and `path` are given.
     ValueError
-        If `name_expressions` come with a path or with another backend than 'nvrtc'.
+        If `name_expressions` are given with a path or with a backend other than 'nvrtc'.
     """
 
     def __init__(
@@ -333,11 +333,11 @@ class RawModule:
 
     @property
     def module(self) -> Module:
-        """The compiled module; compiled when it is first asked for."""
+        """The compiled module; the first access compiles it."""
         return raw_module(self.code, self.file_path, self.options, self.backend, self.name_expressions)
 
     def compile(self, log_stream: TextIO | None = None) -> None:
-        """Compile the source now; what the compiler says is written to `log_stream`."""
+        """Compile the source now; the compiler's log is written to `log_stream`."""
         write_log(self.module, log_stream)
 
     def get_function(self, name: str) -> RawKernel:
@@ -380,14 +380,14 @@ class RawModule:
 
 
 class Module:
-    """A compiled source with the names that CuPy would find in it."""
+    """A compiled source, and the names under which CuPy would find its kernels."""
 
     def __init__(self, compiled: Any, name_expressions: tuple[str, ...] | None) -> None:
         self.compiled = compiled
         self.mapping = {name: name for name in name_expressions or ()}
 
     def function(self, name: str) -> Any:
-        """Return a kernel that is `extern "C"` or among the name expressions; CUDADriverError if none is."""
+        """Return a kernel that is `extern "C"` or among the name expressions; raises CUDADriverError if there is none."""
         try:
             function = self.compiled.function(name)
         except LookupError:
@@ -400,7 +400,7 @@ class Module:
         return function
 
     def get_global(self, name: str) -> np.ndarray:
-        """Return the bytes of a variable; CUDADriverError if there is none."""
+        """Return the bytes of a variable; raises CUDADriverError if there is none."""
         try:
             return self.compiled.get_global(name)
         except LookupError:
@@ -434,7 +434,7 @@ def write_log(module: Module, stream: TextIO | None) -> None:
 
 
 def expect(name: str, value: Any, kind: type) -> None:
-    """Refuse an argument of another type with the text of compiled code."""
+    """Raise the TypeError of compiled code for an argument of another type."""
     if not isinstance(value, kind):
         raise TypeError(
             f"Argument '{name}' has incorrect type (expected {kind.__name__}, got {type(value).__name__})"
@@ -442,7 +442,7 @@ def expect(name: str, value: Any, kind: type) -> None:
 
 
 def device_address(argument: Any) -> int | None:
-    """Return the address that an array, a piece of device memory or None is passed as; None for other values."""
+    """Return the address to pass for an array, for device memory or for None; return None for other values."""
     if argument is None:
         return 0
     if launching.is_array(argument):
@@ -458,7 +458,7 @@ def value_bytes(argument: Any) -> bytes:
     Raises
     ------
     TypeError
-        If it is an array of NumPy's with more than one element, or nothing that can be passed: CuPy's texts.
+        If it is a NumPy array with more than one element, or has a type that cannot be passed: CuPy's messages.
     """
     if isinstance(argument, np.ndarray):
         if argument.size != 1:

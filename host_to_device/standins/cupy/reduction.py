@@ -1,8 +1,8 @@
 """`cupy.ReductionKernel` without a GPU: map, reduce, map once more, each an expression in CUDA C++.
 
-The call follows CuPy 14's `cupy/_core/_reduction.pyx`. One thread makes one element of the result: it keeps 512
-partial results, as a block of 512 threads does on a GPU, and combines them in a tree, tile by tile. So sums are about
-as exact as there, and not as inexact as one long sum would be.
+The call follows CuPy 14's `cupy/_core/_reduction.pyx`. One thread computes one element of the result. It keeps 512
+partial results, as a block of 512 threads does on a GPU, and combines them in a tree, tile by tile. Sums are therefore
+about as accurate as on a GPU, and more accurate than one running sum.
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ class ReductionKernel(CodeCache):
     in_params, out_params
         As of ElementwiseKernel.
     map_expr
-        What is made of each element.
+        Expression applied to each element.
     reduce_expr
-        What is made of two of them, `a` and `b`.
+        Expression that combines two of the mapped values, `a` and `b`.
     post_map_expr
-        What is done with the result `a`: an assignment to the output.
+        Statement that assigns the result `a` to the output.
     identity
-        What the reduction starts from; None if there is nothing, then the type's zero.
+        Start value of the reduction. None starts from the type's zero and refuses empty arrays.
     name
         The kernel's name in the generated source.
     reduce_type
-        The C++ type of `a` and `b`; the first output's if not given.
+        The C++ type of `a` and `b`; by default that of the first output.
     reduce_dims, preamble, options
         As of ElementwiseKernel.
 
     Raises
     ------
     ValueError
-        If the name is not one in C.
+        If the name is not an identifier in C.
     """
 
     def __init__(
@@ -95,9 +95,9 @@ class ReductionKernel(CodeCache):
         out
             The output array.
         axis
-            The axis or axes that are reduced; all if not given.
+            The axis or axes to reduce; all by default.
         keepdims
-            True keeps them as axes of length one.
+            True to keep the reduced axes with length one.
 
         Returns
         -------
@@ -109,7 +109,7 @@ class ReductionKernel(CodeCache):
         TypeError, KeyError
             As of ElementwiseKernel.
         ValueError
-            If shapes do not fit, an axis is named twice, or nothing is reduced without an identity.
+            If shapes do not fit, an axis is named twice, or an empty array is reduced without an identity.
         numpy.exceptions.AxisError
             If there is no such axis.
         """

@@ -1,4 +1,4 @@
-"""What NumPy computes becomes a result on the device: into `out`, without warnings, with CuPy's refusals."""
+"""Turns what NumPy has computed into results on the device: into `out`, without warnings, with CuPy's errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from host_to_device.standins.cupy.base import Base, adopt, unsupported, upload
 
 
 def reduced(result: Any, out: Any = None, name: str = "") -> Any:
-    """Return NumPy's result on the device, or `out` filled with it.
+    """Copy NumPy's result to the device, into a new array or into `out`, and return the array.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def reduced(result: Any, out: Any = None, name: str = "") -> Any:
 
 
 def refuse_empty(array: np.ndarray, axis: Any, name: str) -> None:
-    """Refuse a reduction of nothing that has no neutral element, in CuPy's words."""
+    """Raise CuPy's error for the reduction of an empty array by an operation without an identity."""
     if array.size:
         return
     axes = range(array.ndim) if axis is None else np.atleast_1d(axis)
@@ -49,7 +49,7 @@ def refuse_empty(array: np.ndarray, axis: Any, name: str) -> None:
 
 
 def quiet(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """Call a function of NumPy without its warnings: a GPU gives none."""
+    """Call a function of NumPy and suppress its warnings: a GPU gives none."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         return function(*args, **kwargs)

@@ -70,7 +70,7 @@ def nonzero(a: Any) -> tuple:
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
-    """Return elements of `x` where a condition holds, of `y` elsewhere; without them, the indices where it holds.
+    """Return elements of `x` where a condition is True, of `y` elsewhere; without them, the indices where it holds.
 
     Raises
     ------
@@ -159,13 +159,13 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
 
 
 def place(arr: Any, mask: Any, vals: Any) -> None:
-    """Write values, one after the other, where a mask holds."""
+    """Write values, one after the other, where a mask is True."""
     np.place(arr._array, operand(mask), operand(vals) if isinstance(vals, Base) else np.asarray(vals))
     events.operated("place")
 
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
-    """Write values where a mask holds, each at its own place."""
+    """Write values where a mask is True, each at its own place."""
     np.putmask(a._array, operand(mask), operand(values))
     events.operated("putmask")
 
@@ -178,14 +178,14 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 
 @on_device
 def piecewise(x: Any, condlist: Any, funclist: Any) -> Any:
-    """Return one of several values for each element, the last whose condition holds."""
+    """Return one of several values for each element, by the last condition that is True."""
     if any(callable(each) for each in funclist):
         raise NotImplementedError("Callable functions are not supported currently")
     return np.piecewise(x, condlist, funclist)
 
 
 def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return a function's results for the vectors along an axis; it gets them as arrays of the device."""
+    """Apply a function to the vectors along an axis; the function gets them as arrays on the device."""
 
     def call(vector: np.ndarray) -> Any:
         result = func1d(adopt(upload(vector, "copy")), *args, **kwargs)
@@ -231,5 +231,5 @@ def min_scalar_type(a: Any) -> np.dtype:
 
 
 def common_type(*arrays: Any) -> Any:
-    """Return the type of floats that all arrays fit into."""
+    """Return the floating-point type that can hold the elements of all arrays."""
     return np.common_type(*(np.empty(0, dtype) for dtype in _without_arrays(arrays)))

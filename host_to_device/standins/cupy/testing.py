@@ -1,4 +1,4 @@
-"""CuPy's `cupy.testing`: NumPy's comparisons, which take arrays of the device and of the host."""
+"""CuPy's `cupy.testing`: NumPy's comparisons, for arrays on the device and on the host."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def assert_allclose(
 def assert_array_almost_equal(
     x: Any, y: Any, decimal: int = 6, err_msg: str = "", verbose: bool = True
 ) -> None:
-    """Raise an AssertionError unless all elements are equal to so many decimals."""
+    """Raise an AssertionError unless all elements are equal to `decimal` decimal places."""
     np.testing.assert_array_almost_equal(asnumpy(x), asnumpy(y), decimal, err_msg, verbose)
 
 

@@ -1,4 +1,4 @@
-"""What `cupy.fuse` sees of a function: variables that write down what is done with them."""
+"""The variables that `cupy.fuse` passes to a function to record its operations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NO_SCALAR = "Cannot convert to Python scalar in cupy.fuse"
 
 
 class CannotFuse(Exception):
-    """CuPy can fuse this, and the tracer cannot: the function runs step by step."""
+    """Raised for an operation that CuPy can fuse and the tracer cannot; the function then runs step by step."""
 
 
 class _VariableProxy:
@@ -32,7 +32,7 @@ class _VariableProxy:
 
     @property
     def shape(self) -> None:
-        """Refused, as in CuPy: a fused kernel is made for any shape."""
+        """Not supported, as in CuPy: a fused kernel works for any shape."""
         raise NotImplementedError("`shape` is not supported, currently.")
 
     def _refuse(self) -> Any:
@@ -66,7 +66,7 @@ class _VariableProxy:
         return self._trace.call("invert", self)
 
     def copy(self) -> Any:
-        """Return a variable of its own with the same value."""
+        """Return a new variable with the same value."""
         return self._trace.emit("{0}", [self], [self.dtype], self.dtype)
 
     def astype(
@@ -119,7 +119,7 @@ class _ArrayProxy(_VariableProxy):
 
 
 def _operators() -> None:
-    """Give the variables Python's operators."""
+    """Define Python's operators for the variables."""
     for special, name in {
         "add": "add",
         "sub": "subtract",
@@ -164,11 +164,11 @@ class Reduction:
 
 @dataclass
 class Trace:
-    """What a function did with its variables."""
+    """The operations that a function applied to its variables."""
 
     variables: int = 0
     parameters: list[_VariableProxy] = field(default_factory=list)
-    changed: set[int] = field(default_factory=set)  # variables that were assigned to once more
+    changed: set[int] = field(default_factory=set)  # variables that a statement has reassigned
     before: list[str] = field(default_factory=list)  # statements before the reduction, or all
     after: list[str] = field(default_factory=list)
     reduction: Reduction | None = None
@@ -193,7 +193,7 @@ class Trace:
         return made
 
     def call(self, name: str, *operands: Any, out: Any = None) -> Any:
-        """Write down the call of an element-wise function."""
+        """Record the call of an element-wise function."""
         if name == "where":
             _, first, second = operands
             dtype = operations.types_of("maximum", [kind_of(each) for each in (first, second)])[1]
@@ -220,7 +220,7 @@ class Trace:
         dtype: np.dtype,
         out: _VariableProxy | None = None,
     ) -> _VariableProxy:
-        """Write down one statement; return the variable that holds its result."""
+        """Record one statement; return the variable that holds its result."""
         variables = [each for each in operands if isinstance(each, _VariableProxy)]
         if any(each._reduced != (self.reduction is not None) for each in variables):
             raise CannotFuse("values from before and after a reduction")
@@ -252,7 +252,7 @@ class Trace:
         return out
 
     def reduce(self, name: str, operand: Any, **options: Any) -> _VariableProxy:
-        """Write down a reduction: the only one of the function."""
+        """Record a reduction; a function may have only one."""
         name = {"amax": "max", "amin": "min"}.get(name, name)
         dtype, out = options.pop("dtype", None), options.pop("out", None)
         if self.reduction is not None or out is not None or operand.ndim < 0:
@@ -273,7 +273,7 @@ class Trace:
 
 
 def kind_of(operand: Any) -> Any:
-    """Return an operand's dtype, or the Python type of a number that takes the others' type."""
+    """Return an operand's dtype, or the Python type of a number, which takes the type of the other operands."""
     if isinstance(operand, _VariableProxy):
         return operand._weak or operand.dtype
     if isinstance(operand, np.generic):

@@ -1,6 +1,6 @@
-"""CuPy's universal functions: NumPy's, on the device's memory, with CuPy's rules and refusals.
+"""CuPy's universal functions: NumPy's on device memory, with CuPy's rules and errors.
 
-Which dtypes a function takes and gives is NumPy's rule, which is CuPy's too, except where `_FIRST` says otherwise.
+The dtypes of arguments and results follow NumPy's rules, which are CuPy's, too.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class ufunc:
 
     @property
     def types(self) -> list[str]:
-        """The dtypes that it takes and gives, as `ff->f`, by NumPy's characters."""
+        """The dtypes of arguments and results in NumPy's characters, such as `ff->f`."""
         return (
             []
             if not self._is_numpys
@@ -99,18 +99,18 @@ class ufunc:
         Parameters
         ----------
         args
-            Arrays of the device and numbers; after them the arrays to write to, if any.
+            Arrays on the device and numbers; after them the output arrays, if any.
         out
             Array, or tuple of arrays, to write to.
         dtype
             Dtype of the result.
         casting
-            How freely results may be converted to the dtype of `out`; "same_kind" unless given.
+            Which conversions to the dtype of `out` are allowed; "same_kind" by default.
 
         Returns
         -------
         ndarray or tuple of ndarray
-            Of the broadcast shape, without axes for numbers only.
+            Of the broadcast shape; without axes if all arguments are numbers.
 
         Raises
         ------
@@ -226,7 +226,7 @@ class ufunc:
         return self(A.reshape(shapes[0]), B.reshape(shapes[1]), **kwargs)
 
     def at(self, a: Any, indices: Any, b: Any = None) -> None:
-        """Apply the function in place to the elements at some indices, once for each time an index occurs.
+        """Apply the function in place to the elements at some indices, once for each occurrence of an index.
 
         Raises
         ------
@@ -240,12 +240,12 @@ class ufunc:
     def reduce(
         self, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False
     ) -> Any:
-        """Return `array.sum` or `array.prod`; CuPy has no other reductions of this form."""
+        """Return `array.sum` or `array.prod`; CuPy has no other `reduce`."""
         method = self._method({"cupy_add": "sum", "cupy_multiply": "prod"}, "reduce", array)
         return method(axis, dtype, out, keepdims)
 
     def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
-        """Return `array.cumsum` or `array.cumprod`; CuPy has no other of this form."""
+        """Return `array.cumsum` or `array.cumprod`; CuPy has no other `accumulate`."""
         return self._method({"cupy_add": "cumsum", "cupy_multiply": "cumprod"}, "accumulate", array)(
             axis, dtype, out
         )
@@ -289,7 +289,7 @@ def _shape_of(hosts: list[Any]) -> tuple[int, ...]:
 
 
 def _power_of_integers(base: Any, exponent: Any, out: np.ndarray) -> None:
-    """Compute powers of integers, negative ones too: 1 and -1 keep their value, the rest becomes 0 (CuPy's rule)."""
+    """Compute integer powers. A negative exponent gives ±1 for the bases 1 and -1, and 0 otherwise (CuPy's rule)."""
     base, exponent = np.broadcast_arrays(np.asarray(base), np.asarray(exponent))
     negative = exponent < 0
     result = np.power(base, np.where(negative, 0, exponent))
@@ -306,7 +306,7 @@ def _fix(x: Any) -> Any:
 
 
 def _of_floats(function: Any) -> Any:
-    """Return a function of NumPy that gives the dtype of its argument, floats for integers by size."""
+    """Let a function return the dtype of its argument; an integer argument gives the float dtype of `numpy.exp`."""
 
     def call(x: Any) -> Any:
         x = np.asarray(x)
@@ -317,7 +317,7 @@ def _of_floats(function: Any) -> Any:
     return call
 
 
-# NumPy's name of each, where CuPy's is the same; after a colon another name for it.
+# NumPy's names, which are CuPy's as well; after a colon, further names of the same function.
 _NAMES = """
 absolute:abs add arccos:acos arccosh:acosh arcsin:asin arcsinh:asinh arctan:atan arctan2:atan2 arctanh:atanh
 bitwise_and bitwise_or bitwise_xor cbrt ceil conjugate:conj copysign cos cosh deg2rad:radians divmod equal exp exp2

@@ -1,4 +1,4 @@
-"""CuPy's `cupy.cuda` without CUDA: one device, streams that are always empty, memory that is counted."""
+"""CuPy's `cupy.cuda` without CUDA: one device, streams that are always empty, and memory that is counted."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def get_nvcc_path() -> None:
 
 @contextlib.contextmanager
 def profile() -> Iterator[None]:
-    """Do nothing for the length of a `with` block: no profiler of NVIDIA's can watch the stand-in."""
+    """Do nothing for the length of a `with` block: NVIDIA's profilers cannot observe the stand-in."""
     yield
 
 

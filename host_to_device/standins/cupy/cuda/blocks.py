@@ -1,4 +1,4 @@
-"""Device memory and pointers into it: every allocation has memory of its own, exactly as long as it was asked for."""
+"""Device memory and pointers into it: every allocation has separate memory of exactly the requested size."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from host_to_device.standins.numba_cuda.devices import memory_of_this_machine
 
 
 class OutOfMemoryError(MemoryError):
-    """There is no more memory, or the pool has reached its limit.
+    """Raised if no memory is left, or the pool has reached its limit.
 
     Parameters
     ----------
     size, total, limit
-        Bytes asked for, bytes that the pool already holds (-1 where nobody counts), and its limit (0 for none).
+        Requested bytes, bytes that the pool already holds (-1 outside a pool), and its limit (0 for none).
     """
 
     def __init__(self, size: int, total: int, limit: int = 0) -> None:
@@ -37,7 +37,7 @@ class OutOfMemoryError(MemoryError):
 
 
 def total_memory() -> int:
-    """Return the bytes of this machine's memory, or as good as unlimited where it does not tell."""
+    """Return the bytes of this machine's memory, or a very large number if they are unknown."""
     try:
         return memory_of_this_machine().total
     except NotImplementedError:
@@ -48,12 +48,12 @@ _total = 0
 
 
 def take(size: int) -> np.ndarray:
-    """Return so many bytes that play device memory, as a NumPy array of uint8.
+    """Return `size` bytes that stand for device memory, as a NumPy array of uint8.
 
     Raises
     ------
     MemoryError
-        If this machine does not have as much.
+        If this machine has less memory.
     """
     global _total
     _total = _total or total_memory()
@@ -65,7 +65,7 @@ def take(size: int) -> np.ndarray:
 class BaseMemory:
     """Memory on the device: `ptr` is its address, `size` its length in bytes.
 
-    An instance lives as long as an array that lies in it, because it is the arrays' base.
+    The instance is the base of every array in it, and therefore lives as long as they do.
     """
 
     __slots__ = ("__array_interface__", "__weakref__", "_bytes", "ptr", "size")
@@ -81,7 +81,7 @@ class BaseMemory:
 
     @property
     def device(self) -> Device:
-        """The device on which it is."""
+        """The device that holds the memory."""
         return Device(self.device_id)
 
     def view(
@@ -95,7 +95,7 @@ class BaseMemory:
         )
 
     def _describe(self, shape: tuple[int, ...], typestr: str, strides: tuple[int, ...] | None) -> BaseMemory:
-        """Let NumPy see this memory as an array of that form."""
+        """Describe this memory to NumPy as an array of this form."""
         self.__array_interface__ = {
             "data": (self.ptr, False),
             "shape": shape,
@@ -107,7 +107,7 @@ class BaseMemory:
 
 
 class Memory(BaseMemory):
-    """Memory of its own, outside every pool.
+    """Memory outside every pool.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class Memory(BaseMemory):
     Raises
     ------
     OutOfMemoryError
-        If this machine does not have as much.
+        If this machine has less memory.
     """
 
     __slots__ = ()
@@ -131,19 +131,19 @@ class Memory(BaseMemory):
 
 
 class ManagedMemory(Memory):
-    """Memory that host and device share; here it is like any other."""
+    """Memory that host and device share; here it is ordinary memory."""
 
     __slots__ = ()
 
     def prefetch(self, stream: Stream) -> None:
-        """Do nothing: the memory is everywhere already."""
+        """Do nothing: host and device share one memory here."""
 
     def advise(self, advise: int, dev: Device) -> None:
         """Do nothing."""
 
 
 class UnownedMemory(BaseMemory):
-    """Memory that somebody else allocated.
+    """Memory that another library allocated.
 
     Parameters
     ----------
@@ -223,36 +223,36 @@ class MemoryPointer:
             events.operated("memset")
 
     def copy_from_device_async(self, src: MemoryPointer, size: int, stream: Any = None) -> None:
-        """Do as `copy_from_device`: nothing here is left for later."""
+        """Run `copy_from_device`; the copy is complete when the call returns."""
         self.copy_from_device(src, size)
 
     def copy_from_host_async(self, mem: Any, size: int, stream: Any = None) -> None:
-        """Do as `copy_from_host`, without waiting: nothing here is left for later."""
+        """Run `copy_from_host`, which does not count as a wait here."""
         move(self.ptr, mem, size, "h2d")
 
     def copy_to_host_async(self, mem: Any, size: int, stream: Any = None) -> None:
-        """Do as `copy_to_host`, without waiting: nothing here is left for later."""
+        """Run `copy_to_host`, which does not count as a wait here."""
         move(mem, self.ptr, size, "d2h")
 
     def copy_from_async(self, mem: Any, size: int, stream: Any = None) -> None:
-        """Do as `copy_from`, without waiting: nothing here is left for later."""
+        """Run `copy_from`, which does not count as a wait here."""
         (self.copy_from_device if isinstance(mem, MemoryPointer) else self.copy_from_host_async)(mem, size)
 
     def memset_async(self, value: int, size: int, stream: Any = None) -> None:
-        """Do as `memset`: nothing here is left for later."""
+        """Run `memset`; the memory is set when the call returns."""
         self.memset(value, size)
 
 
 def move(target: Any, source: Any, size: int, direction: str) -> None:
-    """Copy bytes between addresses, and report it."""
+    """Copy bytes between addresses, and report the copy."""
     if size:
         ctypes.memmove(getattr(target, "value", target), getattr(source, "value", source), size)
         events.copied(direction, size)
 
 
 def memory_of(array: np.ndarray) -> BaseMemory | None:
-    """Return the device memory that a NumPy array lies in, None if it lies in the host's."""
+    """Return the device memory that holds a NumPy array; None if host memory holds it."""
     base: Any = array
     while base is not None and not isinstance(base, BaseMemory):
-        base = getattr(base, "base", None)  # NumPy's views by strides have a base that is no array
+        base = getattr(base, "base", None)  # the base of NumPy's strided views is not an array
     return base

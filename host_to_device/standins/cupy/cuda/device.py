@@ -1,4 +1,4 @@
-"""The one device of the stand-in, in CuPy's words. Its limits are those of NVIDIA's T4, as in `numba_cuda.devices`."""
+"""`cupy.cuda.Device`: the stand-in's only device. Its limits are those of NVIDIA's T4, as in `numba_cuda.devices`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class Device:
     Parameters
     ----------
     device
-        Its number, or a device; None for the current one.
+        Number of a device, or a device; None for the current one.
 
     Raises
     ------
     CUDARuntimeError
-        cudaErrorInvalidDevice, when another number is used.
+        cudaErrorInvalidDevice, when a device with another number is used.
     """
 
     __slots__ = ("id",)
@@ -51,12 +51,12 @@ class Device:
         pass
 
     def use(self) -> Device:
-        """Let this be the current device, and return it."""
+        """Make this the current device, and return it."""
         runtime.setDevice(self.id)
         return self
 
     def synchronize(self) -> None:
-        """Return at once: all work is done by the time it has been asked for."""
+        """Return at once: each operation has finished when its call returns."""
         runtime.setDevice(self.id)
         events.waited("synchronize")
 
@@ -80,7 +80,7 @@ class Device:
 
     @property
     def mem_info(self) -> tuple[int, int]:
-        """Bytes of this machine's memory, which plays the device's: (free, total)."""
+        """Bytes of this machine's memory, which stands for the device's: (free, total)."""
         return runtime.memGetInfo()
 
     def __getattr__(self, name: str) -> Any:

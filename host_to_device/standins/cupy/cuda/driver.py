@@ -1,4 +1,4 @@
-"""CUDA's driver, as far as kernels need it: the error of a launch that it refuses."""
+"""The part of CUDA's driver API that kernels need: the error of a refused launch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from host_to_device.standins.cupy.names import raise_missing
 
 
 class CUDADriverError(RuntimeError):
-    """A call of CUDA's driver that failed; the text is CUDA's name of the error and what it means."""
+    """Raised for a failed call of CUDA's driver; the message is CUDA's name of the error and its meaning."""
 
 
 def get_build_version() -> int:

@@ -1,4 +1,4 @@
-"""Where arrays get their memory from: the default pool, or what `set_allocator` says."""
+"""The allocator of device memory: the default pool, or the function given to `set_allocator`."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def malloc_managed(size: int) -> MemoryPointer:
 
 
 def get_allocator() -> Callable[[int], MemoryPointer]:
-    """Return the function that arrays get their memory from."""
+    """Return the allocator: a function of a size in bytes that returns a `MemoryPointer`."""
     return getattr(_of_thread, "allocator", None) or _allocator
 
 
 def set_allocator(allocator: Callable[[int], MemoryPointer] | None = None) -> None:
-    """Let arrays get their memory from a function of a size in bytes; None for no pool at all.
+    """Set the allocator, a function of a size in bytes; None allocates outside every pool.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def set_allocator(allocator: Callable[[int], MemoryPointer] | None = None) -> No
 
 @contextlib.contextmanager
 def using_allocator(allocator: Callable[[int], MemoryPointer] | None = None) -> Iterator[None]:
-    """Let arrays of this thread get their memory from a function, for the length of a `with` block."""
+    """Set the allocator of this thread for the length of a `with` block."""
     before = getattr(_of_thread, "allocator", None)
     _of_thread.allocator = allocator or malloc
     try:
@@ -99,7 +99,7 @@ def new_array(
     shape, dtype, order
         As of `numpy.empty`; the order is `C` or `F`.
     nbytes
-        Bytes of its elements, where the caller knows them.
+        Bytes of its elements, if the caller knows them.
     """
     if nbytes is None:
         nbytes = dtype.itemsize
@@ -109,7 +109,7 @@ def new_array(
         return np.empty(shape, dtype, order)
     allocator = getattr(_of_thread, "allocator", None) or _allocator
     memory = default_pool._take(nbytes) if allocator == default_pool.malloc else allocator(nbytes).mem
-    if memory._bytes is None:  # a learner's own allocator, over memory that is not the stand-in's
+    if memory._bytes is None:  # a learner's own allocator returned memory that is not the stand-in's
         return np.frombuffer((ctypes.c_byte * nbytes).from_address(memory.ptr), dtype).reshape(
             shape, order=order
         )

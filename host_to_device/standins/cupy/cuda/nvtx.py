@@ -1,4 +1,4 @@
-"""NVTX's ranges and marks, which no profiler sees here: each does nothing."""
+"""NVTX's ranges and marks: they do nothing here, because no profiler observes the stand-in."""
 
 from __future__ import annotations
 

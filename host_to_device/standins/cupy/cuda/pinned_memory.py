@@ -1,4 +1,4 @@
-"""Pinned host memory, which here is ordinary memory and no faster to copy."""
+"""Pinned host memory: here it is ordinary memory, and copies of it are no faster."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from host_to_device.standins.cupy.cuda.pool import UNIT
 
 
 class PinnedMemory:
-    """Host memory that a GPU could copy from by itself; here an ordinary buffer.
+    """Host memory that a GPU could read without the CPU's help; here it is an ordinary buffer.
 
     Parameters
     ----------
     size
         Bytes.
     flags
-        Change nothing here.
+        Ignored here.
     """
 
     def __init__(self, size: int, flags: int = 0) -> None:
@@ -29,7 +29,7 @@ class PinnedMemory:
         return self.ptr
 
 
-# NumPy reads a ctypes buffer, and a subclass may carry what CuPy's pointer has.
+# A subclass of a ctypes buffer: NumPy reads it, and it can have the attributes of CuPy's pointer.
 def PinnedMemoryPointer(mem: PinnedMemory, offset: int) -> Any:
     """Return a buffer over pinned memory from an offset on, with `ptr`, `mem` and `size()`.
 
@@ -53,19 +53,19 @@ def _malloc(size: int) -> Any:
 
 
 class PinnedMemoryPool:
-    """A pool of pinned memory. Nothing is kept here: what is freed is gone.
+    """A pool of pinned memory. It keeps no blocks: freed memory goes back to the machine.
 
     Parameters
     ----------
     allocator
-        Changes nothing here.
+        Ignored here.
     """
 
     def __init__(self, allocator: Callable[[int], Any] = _malloc) -> None:
         self._allocator = allocator
 
     def malloc(self, size: int) -> Any:
-        """Return pinned memory of at least so many bytes."""
+        """Return pinned memory of at least `size` bytes."""
         rounded = max(UNIT, 1 << (size - 1).bit_length()) if size else 0
         return PinnedMemoryPointer(PinnedMemory(rounded), 0)
 
@@ -82,11 +82,11 @@ _allocator: Callable[[int], Any] = default_pool.malloc
 
 
 def alloc_pinned_memory(size: int) -> Any:
-    """Return pinned memory of at least so many bytes, as a buffer that NumPy reads, with its address in `ptr`."""
+    """Return pinned memory of at least `size` bytes, as a buffer that NumPy reads, with its address in `ptr`."""
     return _allocator(size)
 
 
 def set_pinned_memory_allocator(allocator: Callable[[int], Any] | None = None) -> None:
-    """Let pinned memory come from a function of a size in bytes; None for memory outside every pool."""
+    """Set the allocator of pinned memory, a function of a size in bytes; None allocates outside every pool."""
     global _allocator
     _allocator = allocator or _malloc

@@ -1,8 +1,8 @@
-"""CuPy's pool of device memory: what is freed stays with it, and is given out again.
+"""CuPy's pool of device memory: a freed block stays in the pool, and a later allocation uses it again.
 
-It counts as CuPy's does: sizes are rounded up to 512 bytes, freed blocks stay with the pool, larger free blocks are
-cut, and `free_all_blocks` gives back those that are whole. It only counts: behind it every allocation has memory of
-its own, so that a kernel that runs past its end is found out.
+The pool counts as CuPy's does: it rounds sizes up to 512 bytes, keeps freed blocks, cuts larger free blocks, and
+`free_all_blocks` returns those that are whole. It only counts: every allocation has separate memory, so that the
+stand-in can detect a kernel that accesses memory past the end.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from host_to_device.standins.cupy.cuda.blocks import (
 )
 from host_to_device.standins.cupy.cuda.stream import Stream, current_pointer
 
-UNIT = 512  # bytes; CuPy's pool hands out multiples of this
+UNIT = 512  # bytes; CuPy's pool allocates multiples of this
 
 
 class Chunk:
-    """A block as the pool counts it: its size, its stream, and the neighbours that it was cut from."""
+    """A block in the pool's accounts: its size, its stream, and the neighbouring parts of the block it was cut from."""
 
     __slots__ = ("free", "next", "previous", "size", "stream")
 
@@ -41,17 +41,17 @@ class Chunk:
 
 
 class PooledMemory(BaseMemory):
-    """Memory that goes back to its pool when nothing refers to it any longer."""
+    """Memory that returns to its pool when the last reference to it is gone."""
 
     __slots__ = ("_chunk", "_returned")
 
     def __del__(self) -> None:
-        # The pool is told later: this may run in the middle of one of its own methods.
+        # The pool settles this later: Python may call __del__ in the middle of one of the pool's methods.
         self._returned.append(self._chunk)
 
 
 class MemoryPool:
-    """A pool of device memory: what is freed stays with it and is given out again.
+    """A pool of device memory: a freed block stays in the pool, and a later allocation uses it again.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class MemoryPool:
         self._limit = limit_of_environment()
 
     def malloc(self, size: int) -> MemoryPointer:
-        """Return memory, from the pool where it has some.
+        """Return memory, from a free block of the pool if there is one.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ class MemoryPool:
         Raises
         ------
         OutOfMemoryError
-            If the pool's limit would be passed, or this machine has no more.
+            If the allocation would exceed the pool's limit, or this machine has no memory left.
         """
         return MemoryPointer(self._take(size), 0)
 
@@ -110,7 +110,7 @@ class MemoryPool:
             self._total += rounded if fresh else 0
             self._used += rounded
         memory._chunk = chunk
-        if events.listening and self._allocator is None:  # a pool over an allocator: that one reports
+        if events.listening and self._allocator is None:  # otherwise the pool's own allocator reports it
             events.allocated(rounded)
         return memory
 
@@ -118,7 +118,7 @@ class MemoryPool:
         return self._allocator(size).mem.view((size,), np.dtype(np.uint8), None, 0)
 
     def _again(self, size: int, stream: int) -> Chunk | None:
-        """Return the chunk that was freed last, if it is one for itself and of this size: no list has to change."""
+        """Return the chunk freed last if it is uncut and has this size, so that the lists need not change."""
         chunk = self._returned.pop()
         whole = chunk is not None and chunk.previous is None and chunk.next is None
         if whole and chunk.size == size and chunk.stream == stream:
@@ -165,7 +165,7 @@ class MemoryPool:
         chunk.free = False
 
     def _settle(self) -> None:
-        """Take back what was freed, and join it with free neighbours. The lock is held."""
+        """Add the freed chunks to the lists, joined with free neighbours. The caller holds the lock."""
         while self._returned:
             chunk = self._returned.popleft()
             if chunk is None:
@@ -184,7 +184,7 @@ class MemoryPool:
             self._put(chunk)
 
     def free_all_blocks(self, stream: Stream | None = None) -> None:
-        """Give free blocks back, those of one stream or all; blocks that were cut stay until they are whole."""
+        """Return the free blocks of one stream, or of all, to the device; blocks that are cut stay."""
         with self._lock:
             self._settle()
             for pointer in [stream.ptr] if stream is not None else list(self._free):
@@ -195,7 +195,7 @@ class MemoryPool:
                             self._total -= chunk.size
 
     def free_all_free(self) -> None:
-        """Do as `free_all_blocks`, and warn that this name is old."""
+        """Run `free_all_blocks`, and warn that this name is deprecated."""
         warnings.warn(
             "free_all_free is deprecated. Use free_all_blocks instead.", DeprecationWarning, stacklevel=2
         )
@@ -208,13 +208,13 @@ class MemoryPool:
             return sum(len(chunks) for _, by_size in self._free.values() for chunks in by_size.values())
 
     def used_bytes(self) -> int:
-        """Return the bytes of blocks in use, as rounded by the pool."""
+        """Return the bytes of the blocks in use, rounded up by the pool."""
         with self._lock:
             self._settle()
             return self._used
 
     def free_bytes(self) -> int:
-        """Return the bytes of blocks that the pool keeps and nobody uses."""
+        """Return the bytes of the pool's free blocks."""
         return self.total_bytes() - self.used_bytes()
 
     def total_bytes(self) -> int:
@@ -255,7 +255,7 @@ class MemoryPool:
 
 
 def limit_of_environment() -> int:
-    """Return the bytes that CUPY_GPU_MEMORY_LIMIT allows, a number or a percentage; 0 if it is not set."""
+    """Return the limit in CUPY_GPU_MEMORY_LIMIT, a number or a percentage, in bytes; 0 if it is not set."""
     text = os.environ.get("CUPY_GPU_MEMORY_LIMIT")
     if not text:
         return 0

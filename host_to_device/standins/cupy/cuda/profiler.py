@@ -1,4 +1,4 @@
-"""Starting and stopping NVIDIA's profilers, of which none can watch the stand-in."""
+"""`start` and `stop` of NVIDIA's profilers: they do nothing, because no profiler can observe the stand-in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lessons ask of CUDA's runtime: devices, their limits, memory, versions; errors with CUDA's numbers and texts."""
+"""The part of CUDA's runtime API that lessons use: devices, limits, memory, versions, and errors with CUDA's texts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from host_to_device.standins.numba_cuda import devices
 
 is_hip = False
 
-# CUDA runtime API, "Data types used by CUDA Runtime": cudaDeviceAttr, of what the stand-in's device has.
+# CUDA runtime API, "Data types used by CUDA Runtime": cudaDeviceAttr; only the attributes of the stand-in's device.
 cudaDevAttrMaxThreadsPerBlock = 1
 cudaDevAttrMaxBlockDimX = 2
 cudaDevAttrMaxBlockDimY = 3
@@ -79,7 +79,7 @@ _ERRORS = {
 
 
 class CUDARuntimeError(RuntimeError):
-    """A call of CUDA's runtime that failed.
+    """Raised for a failed call of CUDA's runtime.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def getDevice() -> int:
 
 
 def setDevice(device: int) -> None:
-    """Let a device be the current one.
+    """Make a device the current one.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def deviceGetAttribute(attrib: int, device: int) -> int:
 def getDeviceProperties(device: int) -> dict[str, Any]:
     """Return the device's name (bytes) and limits by the names of CUDA's `cudaDeviceProp`.
 
-    What only a GPU has (clock rates, bus width, cache sizes) is not there.
+    Properties that only a GPU has (clock rates, bus width, cache sizes) are left out.
 
     Raises
     ------
@@ -179,7 +179,7 @@ def getDeviceProperties(device: int) -> dict[str, Any]:
 
 
 def memGetInfo() -> tuple[int, int]:
-    """Return the bytes of this machine's memory, which plays the device's: (free, total)."""
+    """Return the bytes of this machine's memory, which stands for the device's: (free, total)."""
     return tuple(devices.memory_of_this_machine())
 
 
@@ -194,12 +194,12 @@ def runtimeGetVersion() -> int:
 
 
 def deviceSynchronize() -> None:
-    """Return at once: all work is done by the time it has been asked for."""
+    """Return at once: each operation has finished when its call returns."""
     events.waited("synchronize")
 
 
 def streamSynchronize(stream: int) -> None:
-    """Return at once: nothing is waiting in a stream."""
+    """Return at once: each operation has finished when its call returns."""
     events.waited("synchronize")
 
 
@@ -210,11 +210,11 @@ def deviceCanAccessPeer(device: int, peerDevice: int) -> int:
 
 
 def profilerStart() -> None:
-    """Do nothing: no profiler of NVIDIA's can watch the stand-in."""
+    """Do nothing: NVIDIA's profilers cannot observe the stand-in."""
 
 
 def profilerStop() -> None:
-    """Do nothing: no profiler of NVIDIA's can watch the stand-in."""
+    """Do nothing: NVIDIA's profilers cannot observe the stand-in."""
 
 
 def memcpy(dst: int, src: int, size: int, kind: int) -> None:
@@ -235,7 +235,7 @@ def memcpy(dst: int, src: int, size: int, kind: int) -> None:
 
 
 def memcpyAsync(dst: int, src: int, size: int, kind: int, stream: int) -> None:
-    """Do as `memcpy`, without waiting: nothing here is left for later."""
+    """Run `memcpy`, which does not count as a wait here."""
     if size:
         ctypes.memmove(dst, src, size)
         directions = {memcpyHostToDevice: "h2d", memcpyDeviceToHost: "d2h", memcpyDeviceToDevice: "d2d"}

@@ -1,4 +1,4 @@
-"""CuPy's streams and events, with nothing left to wait for: the stand-in does all work when it is asked for it.
+"""CuPy's streams and events. There is never anything to wait for: each operation has finished when its call returns.
 
 Times between events are those of this machine's CPU. They say nothing about a GPU.
 """
@@ -41,11 +41,11 @@ class Event:
     Parameters
     ----------
     block
-        Changes nothing here.
+        Ignored here.
     disable_timing
         True for an event that keeps no time.
     interprocess
-        True for an event to share between processes; it must keep no time.
+        True for an event that processes share; it must keep no time.
 
     Raises
     ------
@@ -62,7 +62,7 @@ class Event:
     done = property(lambda self: True, doc="True: all work before the event is done.")
 
     def record(self, stream: BaseStream | None = None) -> None:
-        """Note that the stream's work has come this far: now."""
+        """Store the current time: all earlier work of the stream has finished."""
         self._nanoseconds = time.perf_counter_ns()
 
     def synchronize(self) -> None:
@@ -88,7 +88,7 @@ def get_elapsed_time(start_event: Event, end_event: Event) -> float:
     Raises
     ------
     CUDARuntimeError
-        cudaErrorInvalidResourceHandle, if one was not recorded or keeps no time.
+        cudaErrorInvalidResourceHandle, if an event was not recorded or keeps no time.
     """
     for event in (start_event, end_event):
         if event._nanoseconds is None or not event._timing:
@@ -97,7 +97,7 @@ def get_elapsed_time(start_event: Event, end_event: Event) -> float:
 
 
 class BaseStream:
-    """A queue of work that is always empty, because each piece is done before the next is asked for."""
+    """A queue of work that is always empty, because each operation has finished when its call returns."""
 
     ptr: int
     device_id: int
@@ -124,11 +124,11 @@ class BaseStream:
         return 0, self.ptr
 
     def use(self) -> BaseStream:
-        """Let this be the current stream of this thread, and return it."""
+        """Make this the current stream of this thread, and return it."""
         _thread.stream = self
         return self
 
-    done = property(lambda self: True, doc="True: nothing is waiting in this stream.")
+    done = property(lambda self: True, doc="True: the stream is always empty.")
     is_non_blocking = property(
         lambda self: getattr(self, "_non_blocking", False), doc="Whether it runs beside the null stream."
     )
@@ -137,15 +137,15 @@ class BaseStream:
     )
 
     def synchronize(self) -> None:
-        """Return at once: nothing is waiting in this stream."""
+        """Return at once: each operation has finished when its call returns."""
         events.waited("synchronize")
 
     def add_callback(self, callback: Callable[[BaseStream, int, Any], None], arg: Any) -> None:
-        """Call `callback(stream, 0, arg)` now, because all earlier work is done."""
+        """Call `callback(stream, 0, arg)` now: all earlier work has finished."""
         callback(self, 0, arg)
 
     def launch_host_func(self, callback: Callable[[Any], None], arg: Any) -> None:
-        """Call `callback(arg)` now, because all earlier work is done."""
+        """Call `callback(arg)` now: all earlier work has finished."""
         callback(arg)
 
     def record(self, event: Event | None = None) -> Event:
@@ -158,7 +158,7 @@ class BaseStream:
         """Return at once: the event has happened."""
 
     def begin_capture(self, mode: int | None = None) -> None:
-        """Refuse: work cannot be recorded into a graph here.
+        """Raise an error: the stand-in cannot record work into a graph.
 
         Raises
         ------
@@ -168,7 +168,7 @@ class BaseStream:
         raise NotInStandIn(missing("cuda.Stream.begin_capture"))
 
     def end_capture(self) -> Any:
-        """Refuse, as `begin_capture`."""
+        """Raise the same error as `begin_capture`."""
         raise NotInStandIn(missing("cuda.Stream.end_capture"))
 
     def is_capturing(self) -> bool:
@@ -186,7 +186,7 @@ class Stream(BaseStream):
     non_blocking
         True for a stream that runs beside the null stream.
     priority
-        Changes nothing here.
+        Ignored here.
     """
 
     null: Stream

@@ -1,4 +1,4 @@
-"""CuPy's `cupyx`: what goes beyond NumPy, as far as the course uses it."""
+"""CuPy's `cupyx`: the functions beyond NumPy that the course uses."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from host_to_device.standins.numba_cuda.devices import NAME as _NAME
 
 
 def scatter_add(a: Any, slices: Any, value: Any) -> None:
-    """Add values to the elements at some indices, once for each time an index occurs.
+    """Add values to the elements at some indices, once for each occurrence of an index.
 
     Parameters
     ----------
     a
         Array of int32, float16, float32, float64, uint32 or uint64.
     slices
-        Indices, as in brackets; those of an array wrap around.
+        Indices, as in brackets; those in an array wrap around.
     value
         Number or array.
 
@@ -60,7 +60,7 @@ rsqrt = ufunc("cupy_rsqrt", _one_over_root, 1)
 
 
 def empty_pinned(shape: Any, dtype: Any = float, order: str = "C") -> np.ndarray:
-    """Return a new host array with undefined contents; here it is an ordinary one, and no faster to copy."""
+    """Return a new host array with undefined contents; here its memory is ordinary, and copies are no faster."""
     shape = (shape,) if np.ndim(shape) == 0 else tuple(shape)
     dtype = np.dtype(dtype)
     memory = alloc_pinned_memory(int(np.prod(shape, dtype=object)) * dtype.itemsize)
@@ -98,26 +98,26 @@ def zeros_like_pinned(
 
 
 def geterr() -> dict[str, Any]:
-    """Return what `seterr` has set."""
+    """Return the settings of `seterr`."""
     return dict(_linalg._settings)
 
 
 def seterr(
     *, divide: Any = None, over: Any = None, under: Any = None, invalid: Any = None, linalg: Any = None
 ) -> dict[str, Any]:
-    """Set how errors are treated, and return what was set before.
+    """Set the treatment of errors, and return the previous settings.
 
     Parameters
     ----------
     divide, over, under, invalid
-        None; CuPy has nothing else.
+        None; CuPy supports no other value.
     linalg
-        "ignore" or "raise": what a singular matrix does.
+        "ignore" or "raise": whether a singular matrix raises an error.
 
     Raises
     ------
     NotImplementedError
-        For anything else.
+        For other values.
     """
     before = geterr()
     if any(value is not None for value in (divide, over, under, invalid)):
@@ -133,7 +133,7 @@ def seterr(
 def errstate(
     *, divide: Any = None, over: Any = None, under: Any = None, invalid: Any = None, linalg: Any = None
 ) -> Iterator[None]:
-    """Do what `seterr` does, for the length of a `with` block."""
+    """Run `seterr` for the length of a `with` block."""
     before = seterr(divide=divide, over=over, under=under, invalid=invalid, linalg=linalg)
     try:
         yield
@@ -142,17 +142,17 @@ def errstate(
 
 
 class DeviceSynchronized(RuntimeError):
-    """Raised in CuPy where the device is waited for and must not be."""
+    """Raised by CuPy if code that must not synchronize waits for the device."""
 
     def __init__(self, message: str | None = None) -> None:
         super().__init__(message or "Device was synchronized. ")
 
 
-# What runs
+# Versions and device
 
 
 class _RuntimeInfo:
-    """What `get_runtime_info` returns: its text is a table."""
+    """The result of `get_runtime_info`: its text is a table."""
 
     def __init__(self) -> None:
         self.cupy_version, self.numpy_version = _STAND_IN_VERSION, np.__version__
@@ -173,7 +173,7 @@ class _RuntimeInfo:
 
 
 def get_runtime_info(*, full: bool = True) -> _RuntimeInfo:
-    """Return what runs in place of CuPy; its text is a table."""
+    """Return the versions and the device of the stand-in; its text is a table."""
     return _RuntimeInfo()
 
 

@@ -1,4 +1,4 @@
-"""CuPy's `cupyx.profiler`: repeated timing, and ranges that no profiler sees here.
+"""CuPy's `cupyx.profiler`: repeated timing, and profiler ranges, which do nothing here.
 
 All times are those of this machine's CPU. They say nothing about a GPU.
 """
@@ -20,7 +20,7 @@ from host_to_device.standins.cupy.names import public, raise_missing
 class _Timings:
     """The times of repeated calls: `cpu_times` and `gpu_times` in seconds; the text gives means in µs.
 
-    Both are this machine's CPU's here: `gpu_times` is what events measure, of which the stand-in has the host's clock.
+    Both come from this machine's CPU clock, because the stand-in's events read that clock.
     """
 
     def __init__(self, name: str, ts: np.ndarray, devices: tuple[int, ...]) -> None:
@@ -37,7 +37,7 @@ class _Timings:
         return self._ts[1:]
 
     def to_str(self, show_gpu: bool = False) -> str:
-        """Return name and mean times, with spread, least and largest where there are several."""
+        """Return name and mean times, with standard deviation, minimum and maximum for several calls."""
         rows = [_line("CPU", self._ts[0])]
         if show_gpu:
             rows += [
@@ -53,7 +53,7 @@ class _Timings:
 
 
 def _line(what: str, seconds: np.ndarray) -> str:
-    """Return mean, spread, least and largest of some times in µs."""
+    """Return the mean of times in µs; of several also the standard deviation, minimum and maximum."""
     us = seconds * 1e6
     text = f"    {what}: {us.mean():9.03f} us"
     if us.size > 1:
@@ -77,17 +77,17 @@ def benchmark(
     Parameters
     ----------
     func, args, kwargs
-        What is called, with what.
+        The function and its arguments.
     n_repeat
-        How often it is timed.
+        Number of timed calls.
     name
-        Name in the text; the function's own unless given.
+        Name in the text; by default the function's.
     n_warmup
-        How often it is called before.
+        Number of untimed calls before.
     max_duration
         Seconds after which timing ends.
     devices
-        Numbers of devices, of which there is one: `(0,)`.
+        Numbers of devices; the stand-in has one: `(0,)`.
 
     Raises
     ------
@@ -129,12 +129,12 @@ def benchmark(
 
 
 class time_range:
-    """A range that a profiler would show; here it does nothing. It is a `with` block or a decorator.
+    """A range that a profiler would show; here it does nothing. Use it in a `with` statement or as a decorator.
 
     Parameters
     ----------
     message, color_id, argb_color, sync
-        Change nothing here.
+        Ignored here.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class time_range:
 
 @contextlib.contextmanager
 def profile() -> Iterator[None]:
-    """Do nothing for the length of a `with` block: no profiler of NVIDIA's can watch the stand-in."""
+    """Do nothing for the length of a `with` block: NVIDIA's profilers cannot observe the stand-in."""
     yield
 
 
