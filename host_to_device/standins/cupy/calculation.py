@@ -22,7 +22,7 @@ from host_to_device.standins.cupy.ufuncs import ALL
 def _cumulative(
     method: str, start: int, x: Any, axis: int | None, dtype: Any, out: Any, include_initial: bool
 ) -> Any:
-    """Return cumulative sums or products, with the neutral element in front if asked for."""
+    """Return cumulative sums or products, with the neutral element in front if `include_initial` is True."""
     if axis is None:
         if x.ndim > 1:
             raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
@@ -37,14 +37,14 @@ def _cumulative(
 def cumulative_sum(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None, include_initial: bool = False
 ) -> Any:
-    """Return the sums of the elements up to each one; with a zero in front if asked for."""
+    """Return the sums of the elements up to each one; with `include_initial` after a zero."""
     return _cumulative("cumsum", 0, x, axis, dtype, out, include_initial)
 
 
 def cumulative_prod(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None, include_initial: bool = False
 ) -> Any:
-    """Return the products of the elements up to each one; with a one in front if asked for."""
+    """Return the products of the elements up to each one; with `include_initial` after a one."""
     return _cumulative("cumprod", 1, x, axis, dtype, out, include_initial)
 
 

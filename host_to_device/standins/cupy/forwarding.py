@@ -157,7 +157,7 @@ _OF_ARRAYS = {
     "union1d": ("arr1, arr2", "the elements that are in one of the arrays, sorted"),
     "unique": (
         "ar, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True",
-        "the different elements, sorted; with their indices and counts if asked for",
+        "the different elements, sorted; with their indices and counts on request",
     ),
     # Indices
     "diag_indices_from": ("arr", "the indices of an array's diagonal"),

@@ -66,7 +66,7 @@ class Program:
     seen_on_gpu: str | None = None  # where and when it last gave this outcome with the real library
 
     def digest(self) -> str:
-        """Return a mark of program and outcome, which changes when one of them does."""
+        """Return a digest of the program's source, which contains its outcome; it changes with either."""
         text = textwrap.dedent(inspect.getsource(self.run))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -97,14 +97,14 @@ def program(outcome, reference: str, *kinds: str, numpy: bool = False) -> Callab
 
 
 def difference(program: Program, cp: ModuleType) -> str | None:
-    """Run a program with this module and say in one line what is not as expected; None if all is well."""
+    """Run a program with this module and describe in one line how its outcome differs; None if it does not."""
     return compared(program.outcome, lambda: program.run(cp), cp)
 
 
 def compared(
     right, run: Callable[[], Any], cp: ModuleType, plain: Callable[[Any], Any] = lambda value: value
 ) -> str | None:
-    """Say in one line how what `run` gives or raises differs from what is right; None if it does not.
+    """Describe in one line how the result or the error of `run` differs from the right one; None if it does not.
 
     `plain` is put between: it takes what was given, or the words of an exception, and leaves out what may differ.
     """
@@ -121,7 +121,7 @@ def compared(
 
 
 def unequal(got, right, cp: ModuleType, *, kinds: bool = True) -> str | None:
-    """Say what is not as it should be; None if all is well. `kinds=False` compares values and dtypes alone."""
+    """Describe how a value differs from the right one; None if it does not. `kinds=False` ignores the types."""
     if isinstance(right, OnDevice | OnHost):
         if kinds:
             type_ = cp.ndarray if isinstance(right, OnDevice) else np.ndarray
@@ -169,7 +169,7 @@ def _unequal_arrays(got: np.ndarray, right: np.ndarray, rtol: float) -> str | No
 def _other_error(type_name: str, words: str, right: Raises) -> str | None:
     if type_name != right.type_name:
         return f"raises {type_name}, not {right.type_name}: {_line(words)}"
-    # After the library's own words the stand-in may say more: which limit it was.
+    # The stand-in may append details to the library's message, such as the limit.
     if right.message is not None and words != right.message and not words.startswith(f"{right.message}: "):
         return f"says {_line(words)!r}, not {right.message!r}"
     if not re.search(right.matching, words):

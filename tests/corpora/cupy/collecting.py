@@ -1,4 +1,4 @@
-"""Programs out of modules, and the record of their runs on real GPUs: the same for every library."""
+"""Collects programs from modules, and keeps the record of their runs on real GPUs, for every library alike."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Record = dict[str, dict[str, str]]
 
 
 def read(path: Path) -> Record:
-    """Return the record of runs on real GPUs; an empty one where nothing has been recorded."""
+    """Return the record of runs on real GPUs; an empty one if there is no file."""
     return json.loads(path.read_text()) if path.exists() else {}
 
 
 def programs_of(modules: Iterable[ModuleType], record: Record) -> list[Program]:
-    """Return the modules' programs, each with its run on a GPU; one that has changed since counts as never seen."""
+    """Return the modules' programs, each with its run on a GPU; a program that has changed since counts as not seen."""
     found = []
     for module in modules:
         for program in vars(module).values():
@@ -33,7 +33,7 @@ def programs_of(modules: Iterable[ModuleType], record: Record) -> list[Program]:
 
 
 def write(path: Path, ran: Iterable[Program], right: Iterable[Program], where: str) -> None:
-    """Write down which of the programs that ran gave their outcome; those that did not are taken out."""
+    """Record the programs that gave their outcome; remove those that ran and did not."""
     ran, right = list(ran), list(right)
     record = read(path) | {one.name: {"where": where, "digest": one.digest()} for one in right}
     wrong = {one.name for one in ran} - {one.name for one in right}

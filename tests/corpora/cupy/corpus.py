@@ -1,4 +1,4 @@
-"""Every program of the corpus, with what is known of its runs on real GPUs.
+"""Every program of the corpus, with the record of its runs on real GPUs.
 
 `python -m tests.commands.cupy.on_gpu --record` writes `seen_on_gpu.json`; a program that has changed since its run
 counts as never seen.

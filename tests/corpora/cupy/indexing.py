@@ -1,4 +1,4 @@
-"""Indexing, and where it is not NumPy's."""
+"""Indexing, and where it differs from NumPy's."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""CuPy beside NumPy: what mixes, what is refused, and with which words."""
+"""CuPy and NumPy together: which arguments mix, which are refused, and the messages."""
 
 import numpy as np
 

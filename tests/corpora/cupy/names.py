@@ -15,7 +15,7 @@ from types import ModuleType
 
 RECORD = Path(__file__).with_name("names.json")
 
-# Where the names are: a module, or a class in a module. `at` finds the thing itself.
+# The modules and classes whose names are recorded. `at` returns the object of a place.
 PLACES = (
     "cupy",
     "cupy.cuda",
@@ -39,7 +39,7 @@ PLACES = (
     "cupy.cuda.PinnedMemoryPool",
 )
 SPECIAL = "__init__", "__call__"
-# Whose docstring tells nothing that could be read as a signature, and a constructor that nobody calls.
+# Functions whose docstring has no readable signature, and a constructor that programs do not call.
 NOT_TOLD = (("cupy", "divmod"), ("cupy", "frexp"), ("cupy", "modf"), ("cupy.ufunc", "__init__"))
 ANYTHING = "(*args, **kwargs)"  # of a compiled function: says nothing about what it takes
 REFUSING = "(*_, **__)"  # of a name for kernels alone: on the host it refuses whatever it is given
@@ -65,7 +65,7 @@ def at(place: str):
 
 
 def public(thing) -> dict[str, str | None]:
-    """Return the public names of a module or class, each with its signature, or None where that is not known."""
+    """Return the public names of a module or class, each with its signature, or None if it is unknown."""
     found = {}
     for name in sorted(dir(thing)):
         special = isinstance(thing, type) and name in SPECIAL
@@ -76,7 +76,7 @@ def public(thing) -> dict[str, str | None]:
 
 
 def signature(thing, of: type | None = None) -> str | None:
-    """Return the signature of a function or method as one text, or None if it cannot be known.
+    """Return the signature of a function or method as one text, or None if it is unknown.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def signature(thing, of: type | None = None) -> str | None:
 
 
 def differences(thing, record: dict[str, str | None]) -> list[str]:
-    """Say, one line a name, where a module or class has what CuPy has not, or has it otherwise."""
+    """Return one line for each name of a module or class that CuPy lacks or that has another signature in CuPy."""
     found = []
     for name, own in public(thing).items():
         if isinstance(getattr(thing, name, None), ModuleType) and name not in record:

@@ -1,4 +1,4 @@
-"""Run programs with the library that is there, one line a program."""
+"""Runs programs with the installed library, and prints one line for each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def arguments(description: str, *flags: tuple[str, str]) -> argparse.Namespace:
 
 
 def chosen(names: Iterable[str], programs: list[Program]) -> list[Program]:
-    """Give the programs whose name or kind is asked for; all of them if none is.
+    """Return the programs with the given names or kinds; without names, all programs.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def chosen(names: Iterable[str], programs: list[Program]) -> list[Program]:
 
 
 def report(programs: list[Program], differs: Callable[[Program], str | None]) -> list[Program]:
-    """Run the programs, print what came of each and a summary; return those with the right outcome.
+    """Run the programs, print the outcome of each and a summary; return those with the right outcome.
 
     `differs` runs one and says what is not as expected, as `tests.corpora.cupy.case.difference` does.
     """

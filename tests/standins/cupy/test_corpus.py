@@ -1,4 +1,4 @@
-"""What holds of the corpus without CuPy and without the stand-in."""
+"""Properties of the corpus that hold without CuPy and without the stand-in."""
 
 import dataclasses
 import re

@@ -18,7 +18,7 @@ from host_to_device.standins.cupy.cupyx import profiler
 
 @pytest.fixture
 def pool():
-    """A pool of its own for the arrays of one test."""
+    """A separate pool for the arrays of one test."""
     fresh = cp.cuda.MemoryPool()
     before = cp.cuda.get_allocator()
     cp.cuda.set_allocator(fresh.malloc)

@@ -1,4 +1,4 @@
-"""How `import cupy` finds the stand-in, and what it says of names that it does not have."""
+"""`import cupy` finds the stand-in; names that the stand-in lacks raise an error of one line."""
 
 import subprocess
 import sys
@@ -117,7 +117,7 @@ def test_it_needs_numpy_only():
 
 
 def test_importing_is_fast():
-    """It costs no more than importing NumPy does, in the same process."""
+    """Importing the stand-in takes no longer than importing NumPy in the same process."""
     code = """
         import time
         before = time.perf_counter()
@@ -156,7 +156,7 @@ OURS = [
     for place in names.PLACES
     if not place.startswith(("cupyx.jit", "cupy.Elem", "cupy.Red", "cupy.Raw"))
 ]
-# CuPy writes the two outputs of these where no list of parameters can have them.
+# CuPy documents the two outputs of these in a form that no Python signature has.
 TWO_OUTPUTS = ("divmod", "frexp", "modf")
 
 

@@ -73,7 +73,7 @@ def test_shapes_that_do_not_fit():
         a[:] = cp.zeros(2)
 
 
-# cupyx/_scatter.py and core.pyx: the names are old, and say so.
+# cupyx/_scatter.py and core.pyx: the names are deprecated, and warn.
 def test_scatter():
     a = cp.zeros(3, dtype="f4")
     with pytest.warns(

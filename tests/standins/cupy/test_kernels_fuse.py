@@ -14,7 +14,7 @@ Y = np.arange(12.0, 24.0).reshape(3, 4)
 
 
 def same(function, *arguments, rtol=1e-12):
-    """Check a fused function against the same function on NumPy arrays; return the kernel that was made."""
+    """Check a fused function against the same function on NumPy arrays; return the kernel."""
     fused = cp.fuse(kernel_name="fused")(function)
     on_device = [cp.asarray(each) if isinstance(each, np.ndarray) else each for each in arguments]
     result, expected = fused(*on_device), function(*arguments)

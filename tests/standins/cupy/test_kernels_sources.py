@@ -1,4 +1,4 @@
-"""What CuPy's kernels make of their parameter lists and sources, before anything is compiled.
+"""How CuPy's kernels read their parameter lists and generate their sources, before the compiler runs.
 
 Rules and texts: CuPy 14, cupy/_core/_kernel.pyx (ParameterInfo, _decide_params_type_core) and _scalar.pyx.
 """

@@ -1,9 +1,11 @@
 """The record of CuPy's names and signatures, and the comparison with it."""
 
+import sys
 from types import ModuleType
 
 import pytest
 
+from host_to_device.standins.cupy import forwarding
 from tests.corpora.cupy import names
 
 RECORD = names.recorded()
@@ -74,3 +76,12 @@ def test_signatures_of_compiled_functions_are_read_from_their_docstrings():
             pass
 
     assert names.signature(Compiled()) == "(stream=None, n=(1, 2), *, out=None)"
+
+
+def test_functions_made_from_a_table_row_are_whole():
+    for name, function in forwarding.ALL.items():
+        assert function.__module__ == "host_to_device.standins.cupy"
+        assert getattr(sys.modules[function.__module__], name) is function
+        assert function.__doc__.startswith("Return ") and function.__doc__.endswith(".")
+    with pytest.raises(TypeError, match=r"^hanning\(\) missing 1 required positional argument: 'M'$"):
+        forwarding.ALL["hanning"]()

@@ -9,7 +9,7 @@ from tests.corpora.cupy import names
 from tests.corpora.cupy.case import difference
 from tests.corpora.cupy.corpus import ALL
 
-# Where the stand-in cannot do as CuPy does, and why.
+# Programs whose outcome the stand-in cannot reproduce, and why.
 KNOWN = {}
 if sys.version_info < (3, 12):
     KNOWN["a device array has no buffer"] = (
