@@ -10,7 +10,7 @@ import functools
 import inspect
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,9 +30,15 @@ class Base:
     """An array's memory: `_array` is the NumPy array, `base` the array that this one is a view of, or None."""
 
     __slots__ = ("__weakref__", "_array", "base")
+    _array: np.ndarray
+    base: Any
     # What the package sets when it is loaded: the class of arrays that learners see, and `cupy` itself.
     _final: type[Base]
     _package: ModuleType
+
+    if TYPE_CHECKING:  # its only subclass, `ndarray`, has the attributes of an array
+
+        def __getattr__(self, name: str) -> Any: ...
 
 
 def unsupported(value: Any) -> TypeError:

@@ -18,6 +18,7 @@ class Calculation:
     """Methods of `ndarray`; results are arrays on the device, also those with a single element."""
 
     __slots__ = ()
+    _array: np.ndarray
 
     # Shape
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import itertools
+import operator
 import threading
 from collections.abc import Callable, Iterator
 
@@ -115,11 +117,7 @@ def new_array(
         )
     strides = None
     if order == "F" and len(shape) > 1:
-        step, strides = dtype.itemsize, []
-        for length in shape:
-            strides.append(step)
-            step *= length
-        strides = tuple(strides)
+        strides = tuple(itertools.accumulate(shape[:-1], operator.mul, initial=dtype.itemsize))
     if dtype.names is not None:
         return memory.view(shape, dtype, strides, 0)
     return np.asarray(memory._describe(shape, dtype.str, strides))

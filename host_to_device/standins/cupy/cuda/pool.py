@@ -44,6 +44,8 @@ class PooledMemory(BaseMemory):
     """Memory that returns to its pool when the last reference to it is gone."""
 
     __slots__ = ("_chunk", "_returned")
+    _chunk: Chunk | None
+    _returned: collections.deque[Chunk | None]
 
     def __del__(self) -> None:
         # The pool settles this later: Python may call __del__ in the middle of one of the pool's methods.
@@ -63,7 +65,7 @@ class MemoryPool:
     def __init__(self, allocator: Callable[[int], MemoryPointer] | None = None) -> None:
         self._allocator = allocator
         self._lock = threading.Lock()
-        self._returned: collections.deque[Chunk] = collections.deque()
+        self._returned: collections.deque[Chunk | None] = collections.deque()
         self._free: dict[
             int, tuple[list[int], dict[int, list[Chunk]]]
         ] = {}  # by stream: sizes, and chunks by size
