@@ -6,8 +6,8 @@ converts or refuses anything itself stands in the module of its subject: creatio
 
 from __future__ import annotations
 
-import functools
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -218,10 +218,39 @@ _SCANNED = {
 }
 
 
-@functools.lru_cache
+_PARAMETER = re.compile(
+    r"(?:^|, )(\*{0,2}[A-Za-z]\w*|\*)"
+)  # the name of one, with its stars; or a star alone
+
+
 def signature(parameters: str) -> inspect.Signature:
     """Return the signature that a list of parameters describes, such as `a, axis=None`."""
-    return inspect.signature(eval(f"lambda {parameters}: None", {"np": np}))
+    return inspect.signature(_written("", parameters, "", "None"))
+
+
+def _written(
+    name: str, parameters: str, text: str, result: str, module: str = __package__, **names: Any
+) -> Callable:
+    """Return a function with these parameters, whose result is an expression over them and over `names`.
+
+    The function is compiled from source, as collections.namedtuple does it, so that Python itself checks and binds the
+    arguments.
+    """
+    function = eval(f"lambda {parameters}: {result}", {"np": np, **names})
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = module
+    function.__doc__ = f"Return {text}."
+    return function
+
+
+def _handed_on(parameters: str) -> str:
+    """Return the arguments that hand all parameters on: by position, and by name those after a star."""
+    given, by_name = [], False
+    for each in _PARAMETER.findall(parameters):
+        if each != "*":
+            given.append(f"{each}={each}" if by_name and not each.startswith("*") else each)
+        by_name = by_name or each.startswith("*")
+    return ", ".join(given)
 
 
 def made(
@@ -241,41 +270,37 @@ def made(
     text
         What it returns, for the docstring.
     function
-        What it calls.
+        The function to call.
     passed
-        The arguments of that call; if None, its own parameters in their order.
+        The arguments of the call; if None, all parameters.
     module
         Name of the module that has the function; the package itself unless given.
     """
-    if passed is None:
-        kinds = {"VAR_POSITIONAL": "*{0}", "KEYWORD_ONLY": "{0}={0}", "VAR_KEYWORD": "**{0}"}
-        passed = ", ".join(
-            kinds.get(each.kind.name, "{0}").format(each.name)
-            for each in signature(parameters).parameters.values()
-        )
-    # Written as source, as collections.namedtuple does it: then Python itself checks and binds the arguments.
-    call = eval(f"lambda {parameters}: _function({passed})", {"_function": function, "np": np})
-    call.__name__ = call.__qualname__ = name
-    call.__module__ = module
-    call.__doc__ = f"Return {text}."
-    return call
+    passed = _handed_on(parameters) if passed is None else passed
+    return _written(name, parameters, text, f"function({passed})", module, function=function)
 
 
 def _method(name: str, parameters: str, text: str) -> Callable:
     """Return the function that calls the method of this name of its parameter `a`."""
-    others = ", ".join(f"{each}={each}" for each in signature(parameters).parameters if each != "a")
-    return made(name, parameters, text, lambda a, **given: getattr(a, name)(**given), f"a, {others}")
+    given = ", ".join(f"{each}={each}" for each in _PARAMETER.findall(parameters) if each != "a")
+    return _written(name, parameters, text, f"a.{name}({given})")
 
 
 def _into(name: str, parameters: str, text: str) -> Callable:
     """Return the function that writes what NumPy computes into its parameter `out`."""
-    function = getattr(np, name)
-    names = [each for each in signature(parameters).parameters if each not in ("a", "out", "overwrite_input")]
-
-    def call(a: Any, out: Any, **given: Any) -> Any:
-        return reduced(quiet(function, operand(a), **given), out, name)
-
-    return made(name, parameters, text, call, ", ".join(["a, out", *(f"{each}={each}" for each in names)]))
+    others = set(_PARAMETER.findall(parameters)) - {"a", "out", "overwrite_input"}
+    given = ", ".join(f"{each}={each}" for each in sorted(others))
+    result = f"reduced(quiet(function, operand(a), {given}), out, {name!r})"
+    return _written(
+        name,
+        parameters,
+        text,
+        result,
+        function=getattr(np, name),
+        operand=operand,
+        quiet=quiet,
+        reduced=reduced,
+    )
 
 
 def _scanning(function: Callable, count: int) -> Callable:

@@ -116,19 +116,23 @@ def test_it_needs_numpy_only():
         """)
 
 
-def test_importing_is_fast():
-    """Importing the stand-in takes no longer than importing NumPy in the same process."""
+def test_importing_is_fast(tmp_path, monkeypatch):
+    """Importing the stand-in takes less time than importing NumPy, once `h2d.start()` has loaded Numba's stand-in."""
+    # Both from bytecode, as on a learner's machine.
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path))
     code = """
         import time
-        before = time.perf_counter()
+        before = time.process_time()
         import numpy
-        between = time.perf_counter()
-        import host_to_device
-        start = time.perf_counter()
+        between = time.process_time()
+        import host_to_device.standins.numba_cuda
+        start = time.process_time()
         import host_to_device.standins.cupy
-        print((time.perf_counter() - start) / (between - before))
+        print((time.process_time() - start) / (between - before))
         """
-    assert min(float(script(code)[0]) for _ in range(3)) < 1
+    script(code)  # writes the bytecode
+    assert min(float(script(code)[0]) for _ in range(3)) < 0.8
 
 
 @pytest.mark.parametrize(
