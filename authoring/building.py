@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 NOT_FOR_STUDENTS = {CHECK, WRONG, SOLUTION_ONLY}
-# Tags that fold a solution away on its page; a student's own cell stays open.
+# Tags that fold a solution away on its page. A student's own cell stays open.
 FOLDING_TAGS = {"hide-input", "hide-cell"}
 STARTED = ("# Write your code here", 'raise NotImplementedError("not written yet")')
 # nbgrader's markers in any spelling: none of them may reach a student.

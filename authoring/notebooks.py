@@ -12,7 +12,7 @@ METADATA = {
     "language_info": {"name": "python"},
 }
 WIDGET = "application/vnd.jupyter.widget-view+json"
-# Cell metadata that means something here; editors add more.
+# The cell metadata that the project uses; editors add more.
 CELL_METADATA = {"tags", "mystnb", "nbgrader", "host_to_device"}
 
 
@@ -22,7 +22,7 @@ def read(path: Path) -> NotebookNode:
 
 
 def canonical(notebook: NotebookNode) -> NotebookNode:
-    """Return the notebook without what depends on who ran it last: timings, widget models, editor marks."""
+    """Return the notebook without the traces of its last run: timings, widget models, editor marks."""
     notebook = nbformat.from_dict(notebook)
     ours = notebook.metadata.get("host_to_device")
     notebook.metadata = nbformat.from_dict({**METADATA, **({"host_to_device": ours} if ours else {})})

@@ -13,7 +13,7 @@ from nbformat import NotebookNode
 from host_to_device.exercises.definition import Need
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
-# Tags of cells that a student does not get.
+# Tags of the cells that a student must not see.
 CHECK, WRONG, SOLUTION_ONLY = "check", "wrong", "solution-only"
 HEADING = re.compile(r"## (\d\d\.\d+) (.+?) \((\d+) minutes?\)\s*(?:\n|$)")
 WRONG_ANSWER = re.compile(
@@ -28,7 +28,7 @@ class MarkerError(ValueError):
 
 @dataclass(frozen=True)
 class WrongAnswer:
-    """A misconception: its title, the whole wrong code, what the check says to it, and the id of its cell."""
+    """A misconception: its title, the whole wrong code, the hint that the check gives, and the id of its cell."""
 
     title: str
     code: str
@@ -38,9 +38,9 @@ class WrongAnswer:
 
 @dataclass
 class Part:
-    """One exercise of a set: its cells, and what its check cell says about it.
+    """One exercise of a set: its cells, and the literals of its check cell.
 
-    `cells` are all of them, in order; the others are those of one kind.
+    `cells` has all cells in order; the other fields have the cells of one kind.
     """
 
     number: str
@@ -56,13 +56,13 @@ class Part:
 
     @property
     def points(self) -> float:
-        """What it is worth."""
+        """The points of the exercise."""
         return self.literals["points"]
 
     def replaced(self, code: str) -> dict[str, str]:
-        """Return what to put into the solution cells, by their ids, so that the exercise is answered by `code`.
+        """Return new sources for the solution cells, by their ids, so that `code` answers the exercise.
 
-        The first cell that defines a name which `code` defines gets all of it, the others of those nothing.
+        Of the cells that define a name which `code` defines, the first gets the whole code and the others become empty.
 
         Raises
         ------
@@ -77,10 +77,12 @@ class Part:
 
 
 def tags(cell: Mapping[str, Any]) -> list[str]:
+    """Return a cell's tags."""
     return cell["metadata"].get("tags", [])
 
 
 def nbgrader(cell: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a cell's nbgrader metadata."""
     return cell["metadata"].get("nbgrader", {})
 
 
@@ -112,7 +114,7 @@ def read_set(notebook: NotebookNode, source_name: str) -> list[Part]:
     Raises
     ------
     MarkerError
-        At the first thing that is not as it has to be.
+        At the first mistake in the notebook.
     """
     parts: list[Part] = []
     part: Part | None = None
@@ -257,7 +259,7 @@ def check_class(source: str, where: str) -> tuple[ast.ClassDef, list[ast.Import 
     Raises
     ------
     MarkerError
-        If it does not parse, or holds anything else.
+        If the cell does not parse, or holds anything else.
     """
     try:
         tree = ast.parse(source)
@@ -279,12 +281,12 @@ def check_class(source: str, where: str) -> tuple[ast.ClassDef, list[ast.Import 
 
 
 def read_check(source: str, where: str) -> dict[str, Any]:
-    """Return what a check cell says about its exercise, without running it; "title" is its docstring's first line.
+    """Return the literals of a check cell's class without running the cell; "title" is the docstring's first line.
 
     Raises
     ------
     MarkerError
-        If something is missing, or is no literal.
+        If one of them is missing, or is not a literal.
     """
     cls, _ = check_class(source, where)
     told: dict[str, Any] = {"title": (ast.get_docstring(cls) or "").split("\n")[0].rstrip(".")}
@@ -327,7 +329,7 @@ def read_wrong(cell: NotebookNode, where: str) -> WrongAnswer:
     Raises
     ------
     MarkerError
-        If its title, its code or the quotation of the hint is not there, or the code does not parse.
+        If the title, the code or the quotation of the hint is missing, or the code does not parse.
     """
     found = WRONG_ANSWER.match(cell.source) if cell.cell_type == "markdown" else None
     if found is None:

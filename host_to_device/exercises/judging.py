@@ -1,10 +1,9 @@
-"""What an exercise's `judge` calls: compare what came back with what is right, and say the first thing that differs.
+"""For an exercise's `judge`: compare a run's values with the right ones, and raise `Wrong` for the first difference.
 
-Everything here works on plain values, and raises `Wrong`. The `hints` that a judge gives for its exercise go before
-the usual ones; their names are
+The functions here work on plain values. An exercise's `hints` replace the usual hints. Their keys are
 
 - for kernels the kinds of `h2d.check`'s findings ("race", "out of bounds", "unwritten output", …), and "beyond";
-- for results "nothing", "kind", "shape", "dtype", "shared";
+- for results "nothing", "kind", "shape", "dtype", "device", "shared";
 - for both "values", "nan", "unwritten", "inputs";
 - for counts the names of the counts.
 """
@@ -18,7 +17,7 @@ import numpy as np
 
 from host_to_device.exercises.definition import Wrong
 from host_to_device.exercises.student_runs import FILLS, GUARD, filled
-from host_to_device.exercises.values import Strange
+from host_to_device.exercises.values import Strange, said
 
 Hints = Mapping[str, str]
 USUAL = {
@@ -34,12 +33,12 @@ USUAL = {
     "device": "Copy it back to the host: copy_to_host() in Numba, get() in CuPy, cpu().numpy() in PyTorch.",
     "kind": "Return what the task asks for.",
 }
-# Relative tolerances, by the size of an element in bytes (of a part, for complex numbers).
+# Relative tolerances by the size of an element in bytes; for complex numbers by the size of the real part.
 TOLERANCES = {2: 4e-3, 4: 2e-5, 8: 1e-11}
 
 
 def tolerance(dtype: np.dtype) -> float:
-    """Return the relative tolerance for results of this dtype: none for whole numbers."""
+    """Return the relative tolerance for results of this dtype: 0 for integers."""
     if dtype.kind not in "fc":
         return 0.0
     return TOLERANCES.get(dtype.itemsize // (2 if dtype.kind == "c" else 1), 1e-11)
@@ -55,12 +54,15 @@ def number(value: Any) -> str:
 
 
 def element(name: str, index: Sequence[int]) -> str:
-    """Return an element in the words of code: "out[3, 4]"; of a single number, the name alone."""
+    """Return an element as code names it: "out[3, 4]"; for a single number, the name alone."""
     return f"{name}[{', '.join(str(int(each)) for each in index)}]" if len(index) else name
 
 
 def close(one: np.ndarray, other: np.ndarray, rtol: float | None = None, atol: float = 0.0) -> np.ndarray:
-    """Return where two arrays of one shape agree: within the tolerance, relative to the other's largest element."""
+    """Return where two arrays of one shape agree within a relative tolerance.
+
+    The tolerance is relative to the element of `other`, but at least to a thousandth of its largest finite element.
+    """
     if other.dtype.kind not in "fc" and one.dtype.kind not in "fc":
         return one == other
     rtol = tolerance(other.dtype) if rtol is None else rtol
@@ -75,19 +77,19 @@ def close(one: np.ndarray, other: np.ndarray, rtol: float | None = None, atol: f
 
 
 def as_numbers(result: Any, count: int) -> list[int | float] | None:
-    """Return a result that is so many numbers as Python's numbers, whichever kind a learner has computed with.
+    """Return a result of `count` numbers as Python's numbers, for Python's and NumPy's numbers alike.
 
     Parameters
     ----------
     result
-        From `run_function`: a list or tuple of numbers of Python's or NumPy's, or a NumPy array.
+        From `run_function`: a list or tuple of Python's or NumPy's numbers, or a NumPy array.
     count
-        How many there have to be.
+        The number of numbers that the result must have.
 
     Returns
     -------
     list or None
-        The numbers, int or float; None if it is anything else.
+        The numbers, int or float; None if the result is anything else.
     """
     if isinstance(result, np.ndarray) and result.shape == (count,):
         result = result.tolist()
@@ -112,7 +114,7 @@ def judge_array(
     Parameters
     ----------
     name
-        What the array is called in the message.
+        The array's name in the message.
     got, expected
         Arrays of the same shape.
     hints, mistakes, rtol, atol
@@ -145,31 +147,31 @@ def judge_kernel(
     rtol: float | None = None,
     atol: float = 0.0,
 ) -> None:
-    """Judge what `run_kernel` has returned.
+    """Judge the values that `run_kernel` returned.
 
-    Looked at in this order: what the check found, cells beyond the outputs, elements never written, values, inputs.
+    The order is: findings of the check, writes beyond the outputs, elements never written, values, inputs.
 
     Parameters
     ----------
     got
         From `run_kernel`.
     expected
-        What each output has to hold, in the order of the outputs among the arguments; None leaves one out.
+        The right contents of each output, in the order of the outputs among the arguments; None skips an output.
     inputs
-        The arrays among the arguments that are no outputs, as they were; None does not look at them.
+        The arrays among the arguments that are not outputs, as they were before; None skips them.
     hints
-        Hints of the exercise, by what is wrong.
+        Hints of the exercise, by the kind of mistake.
     mistakes
-        Pairs of an array and a hint: what the one output (or the first) holds if somebody makes that mistake.
+        Pairs of an array and a hint: the contents of the first output if a learner makes this mistake.
     partly
-        Numbers, from 0, of outputs of which not every element has to be written.
+        Numbers, from 0, of the outputs of which not every element has to be written.
     rtol, atol
-        Tolerances; by default as the dtype's precision asks, none for whole numbers.
+        Tolerances; by default those of the dtype's precision, and 0 for integers.
 
     Raises
     ------
     Wrong
-        At the first thing that is not right.
+        At the first mistake.
     """
     ours = dict(hints or {})
     usual = {**USUAL, **ours}
@@ -246,31 +248,31 @@ def judge_function(
     atol: float = 0.0,
     own: bool = True,
 ) -> None:
-    """Judge what `run_function` has returned: kind, shape, dtype, values, inputs, whether it is an array of its own.
+    """Judge the values that `run_function` returned: kind, shape, dtype, inputs, values, memory shared with an argument.
 
     Parameters
     ----------
     got
         From `run_function`.
     expected
-        What the function has to return: a NumPy array, or a number.
+        The right result: a NumPy array, or a number.
     name
-        What the result is called in messages.
+        The result's name in messages.
     inputs
-        The arrays among the arguments as they were; None does not look at them.
+        The arrays among the arguments as they were before; None skips them.
     hints
-        Hints of the exercise, by what is wrong.
+        Hints of the exercise, by the kind of mistake.
     mistakes
-        Pairs of a result and a hint: what somebody returns who makes that mistake.
+        Pairs of a result and a hint: the result if a learner makes this mistake.
     rtol, atol
-        Tolerances; by default as the dtype's precision asks, none for whole numbers.
+        Tolerances; by default those of the dtype's precision, and 0 for integers.
     own
         Whether the result must share no memory with an argument.
 
     Raises
     ------
     Wrong
-        At the first thing that is not right.
+        At the first mistake.
     """
     usual = {**USUAL, **(hints or {})}
     result = got["result"]
@@ -283,7 +285,7 @@ def judge_function(
         if isinstance(expected, np.generic | np.ndarray) and result.dtype.kind != expected.dtype.kind:
             raise Wrong(f"{name} is {result.dtype}, and {expected.dtype} is right", usual["dtype"])
     called = "result" if name == "the result" else name
-    # What the inputs have become goes first: results computed from what was overwritten differ, too.
+    # Inputs come first: a result that was computed from overwritten inputs is wrong, too.
     if inputs is not None:
         _judge_inputs(got, inputs, usual)
     judge_array(called, result, np.asarray(expected), hints=hints, mistakes=mistakes, rtol=rtol, atol=atol)
@@ -318,25 +320,23 @@ def _judge_number(name: str, result: Any, usual: Hints) -> np.ndarray:
 
 
 def _kind(value: Any) -> str:
-    from host_to_device.exercises.values import said
-
     return value.kind if isinstance(value, Strange) else said(value)
 
 
 def judge_counts(
     got: Mapping[str, Any], *, hints: Hints | None = None, **wanted: int | tuple[int, int]
 ) -> None:
-    """Judge how often something happened: copies, waits, allocations, operations.
+    """Judge the number of copies, waits, allocations or operations.
 
     Parameters
     ----------
     got
         From `run_function(…, counted=True)`.
     hints
-        Hints by the name of a count.
+        Hints by the name of the count.
     wanted
-        Names of `Count.as_dict` with the number that is right, or the smallest and the largest. What is not known
-        on this machine is not judged.
+        For names of `Count.as_dict` the right number, or the smallest and the largest. A count that is unknown on this
+        machine is not judged.
 
     Raises
     ------
@@ -369,21 +369,21 @@ def judge_counts(
 
 
 def judge_sectors(got: Mapping[str, Any], most: float, hint: str = "") -> None:
-    """Judge how the warps of a kernel use global memory: sectors a request, on average, for each array and access.
+    """Judge the average number of sectors in a memory request of a warp, for each array and access.
 
     Parameters
     ----------
     got
         From `run_notes`.
     most
-        How many sectors of 32 bytes a request may need; 4 hold what a warp reads or writes in elements of 4 bytes.
+        The largest average that is allowed. A sector is 32 bytes, so 4 sectors hold 32 elements of 4 bytes.
     hint
         What to look at.
 
     Raises
     ------
     Wrong
-        At the array and the access that need the most, if these are more.
+        For the array and the access with the largest average, if that is more than `most`.
     """
     worst = max(got["sectors"], key=lambda each: each["sectors"] / each["requests"], default=None)
     if worst is not None and worst["sectors"] > most * worst["requests"]:
@@ -397,27 +397,26 @@ def judge_sectors(got: Mapping[str, Any], most: float, hint: str = "") -> None:
 def judge_requests(
     got: Mapping[str, Any], place: int, access: str, most: int, hint: str = "", *, least: int = 0
 ) -> None:
-    """Judge how often the warps of a kernel go to an array in global memory.
+    """Judge the number of memory requests that the warps of a kernel make for an array in global memory.
 
     Parameters
     ----------
     got
         From `run_notes`.
     place
-        Of the array among the kernel's arguments.
+        The array's position among the kernel's arguments.
     access
         "read", "write" or "atomic".
-    most
-        How many requests, one for each time that a warp executes such an access, are enough.
+    most, least
+        The largest and the smallest number of memory requests that are allowed. A warp that executes such an access
+        once makes one memory request.
     hint
         What to look at.
-    least
-        Fewer requests than this are a wrong use of the array, too.
 
     Raises
     ------
     Wrong
-        If there are more, or fewer.
+        If the number is larger or smaller.
     """
     mine = [each for each in got["sectors"] if each["place"] == place and each["access"] == access]
     count = sum(each["requests"] for each in mine)
@@ -433,21 +432,21 @@ def judge_requests(
 
 
 def judge_banks(got: Mapping[str, Any], most: float = 1.0, hint: str = "") -> None:
-    """Judge the bank conflicts of a kernel: the ways of a request, on average, for each shared array and access.
+    """Judge the average bank-conflict degree of a memory request, for each shared array and access.
 
     Parameters
     ----------
     got
         From `run_notes`.
     most
-        How many ways are allowed; 1 is no conflict.
+        The largest average that is allowed; 1 is no conflict.
     hint
         What to look at.
 
     Raises
     ------
     Wrong
-        At the array and the access with the most, if these are more.
+        For the array and the access with the largest average, if that is more than `most`.
     """
     worst = max(got["banks"], key=lambda each: each["ways"] / each["requests"], default=None)
     if worst is not None and worst["ways"] > most * worst["requests"]:
@@ -460,21 +459,21 @@ def judge_banks(got: Mapping[str, Any], most: float = 1.0, hint: str = "") -> No
 
 
 def judge_ratio(got: Mapping[str, Any], most: float, hint: str = "") -> None:
-    """Judge a speed against a reference on the same device.
+    """Judge a time against that of a reference on the same device.
 
     Parameters
     ----------
     got
         From `run_ratio`.
     most
-        How many times as long as the reference it may take.
+        The largest ratio of the student's time to the reference's that is allowed.
     hint
         What to look at.
 
     Raises
     ------
     Wrong
-        If it takes longer.
+        If the ratio is larger.
     """
     ratio = float(got["ratio"])
     if not ratio <= most:

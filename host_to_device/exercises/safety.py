@@ -1,10 +1,11 @@
-"""A shelter for running a learner's code: it ends in time, its output is kept, and what it changes is put back.
+"""A shelter for running a learner's code: the code ends in time, its output is kept, and its changes are undone.
 
-What it cannot do, because the code runs in this process: end a call into compiled code that never comes back to Python
-(a loop in `njit` code of the host, a GPU that hangs), bound memory, survive a crash, stop a process that ends itself
-by a name it had bound before (`from os import _exit`), end a thread that the code leaves behind, or find what was
-replaced before `h2d.start()` or `h2d.answer` was used. A time limit on other systems than POSIX, or in another thread than the
-main one, does not interrupt sleeping. Grading, where it counts, happens in another process.
+The code runs in this process, so the shelter has limits. It cannot end a call into compiled code that never returns to
+Python (a loop in `njit` code of the host, a GPU that hangs). It cannot bound memory, survive a crash, or stop code that
+ends the process by a name bound before (`from os import _exit`). It cannot end a thread that the code has started, or
+find a function that was replaced before `h2d.start()` or `h2d.answer` was used. On systems other than POSIX, and in
+threads other than the main thread, a time limit does not interrupt sleeping. Grading that counts happens in another
+process.
 """
 
 from __future__ import annotations
@@ -23,24 +24,22 @@ import time
 import types
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 ARGUMENTS = "Take what the function needs as its arguments."
-KEPT = 2_000  # characters of what is printed
-RECURSION = 3_000  # as IPython has it
-STEP = 0.05  # seconds between two attempts to stop code that swallows the first
-GRACE = 1.0  # seconds for a signal to arrive, before the other way is tried
-SPARED = 5  # attempts that are let pass while Python's own modules run
+KEPT = 2_000  # characters of the output that are kept
+RECURSION = 3_000  # IPython's recursion limit
+STEP = 0.05  # seconds between two attempts to stop code that catches the first one
+GRACE = 1.0  # seconds for a signal to arrive, before an exception is thrown into the thread
+SPARED = 5  # attempts that are skipped while Python's own modules run
 
 # Bound here, before a notebook can replace them.
 _monotonic, _itimer, _set_signal = time.monotonic, getattr(signal, "setitimer", None), signal.signal
 
-
-_LIBRARY = os.path.dirname(
-    os.__file__
-)  # Python's own modules: an exception in the middle of one may break it
+# The folder of Python's own modules: an exception in the middle of one may leave it broken.
+_LIBRARY = os.path.dirname(os.__file__)
 
 
 class TimeUp(BaseException):  # not an Exception: `except Exception` in the learner's code must not catch it
@@ -48,7 +47,7 @@ class TimeUp(BaseException):  # not an Exception: `except Exception` in the lear
 
 
 class Refused(BaseException):
-    """The code asked for something that cannot be done while an answer is checked; the text says what.
+    """The learner's code called something that must not run while an answer is checked; the message names it.
 
     `hint` says what to do instead.
     """
@@ -58,12 +57,13 @@ class Refused(BaseException):
         self.hint = hint
 
 
-# -- what a notebook may have replaced
-
+# -- functions that a notebook may have replaced
 
 _MISSING = object()
-_MODULES = ("builtins", "json", "math", "os", "random", "signal", "threading", "time")
-_MODULES += ("numpy", "numpy.linalg", "numpy.random", "numpy.testing")
+_MODULES = {
+    *("builtins", "json", "math", "os", "random", "signal", "threading", "time"),
+    *("numpy", "numpy.linalg", "numpy.random", "numpy.testing"),
+}
 # Jupyter replaces these itself.
 _OTHERS = {
     "input",
@@ -81,7 +81,7 @@ _known: set[str] = set()
 
 
 def remember() -> None:
-    """Take down the functions and classes of the modules that an answer relies on, once for each module."""
+    """Record the functions and classes of the modules that an answer relies on, once for each module."""
     for name, module in list(sys.modules.items()):
         ours = name.split(".")[0] == "host_to_device"
         if name in _known or not (ours or name in _MODULES) or not isinstance(module, types.ModuleType):
@@ -98,7 +98,7 @@ def remember() -> None:
 
 
 def replaced() -> dict[tuple[Any, str], Any]:
-    """Return what stands now in the places where something else was when it was taken down."""
+    """Return the current values of the names whose value is no longer the recorded one."""
     return {
         (owner, name): vars(owner).get(name, _MISSING)
         for (owner, name), original in _originals.items()
@@ -119,11 +119,11 @@ def _put_back() -> None:
         _put(owner, name, _originals[owner, name])
 
 
-# -- what is printed
+# -- output and input
 
 
 class Captured(io.TextIOBase):
-    """Takes what is printed: keeps the beginning, counts the lines."""
+    """A stream for the code's output: keeps the beginning, and counts lines and characters."""
 
     encoding, errors = "utf-8", "replace"
 
@@ -144,13 +144,13 @@ class Captured(io.TextIOBase):
 
     @property
     def buffer(self) -> Any:
-        """Something that takes bytes, as `sys.stdout.buffer` does."""
+        """An object that takes bytes, as `sys.stdout.buffer` does."""
         return types.SimpleNamespace(
             write=lambda data: self.write(bytes(data).decode("utf-8", "replace")), flush=lambda: None
         )
 
     def told(self, most: int = 8) -> list[str]:
-        """Return what was printed, a line each, cut to the first few; nothing if nothing was."""
+        """Return the first few printed lines below a headline; an empty list if the code printed nothing."""
         shown = [line[:120] for line in self.kept.splitlines() if line.strip()][:most]
         if not shown:
             return []
@@ -164,7 +164,7 @@ class _NoInput(io.TextIOBase):
     def readable(self) -> bool:
         return True
 
-    def readline(self, *_: Any) -> str:
+    def readline(self, *_: Any) -> Any:
         raise Refused(
             "your code reads from the keyboard, and nobody types while an answer is checked", ARGUMENTS
         )
@@ -172,14 +172,14 @@ class _NoInput(io.TextIOBase):
     read = readline
 
 
-def _refuse(text: str, hint: str) -> Callable[..., None]:
-    def refuse(*_: Any, **__: Any) -> None:
+def _refuse(text: str, hint: str) -> Any:
+    def refuse(*_: Any, **__: Any) -> NoReturn:
         raise Refused(text, hint)
 
     return refuse
 
 
-def _exit(*arguments: Any, **_: Any) -> None:
+def _exit(*arguments: Any, **_: Any) -> NoReturn:
     raise SystemExit(*arguments[:1])
 
 
@@ -187,23 +187,24 @@ def _exit(*arguments: Any, **_: Any) -> None:
 
 
 class Shelter:
-    """`with Shelter(namespace) as shelter:` around everything that runs a learner's code.
+    """`with Shelter(namespace) as shelter:` around all calls that run a learner's code.
 
     Attributes
     ----------
     output
-        What was printed within, a `Captured`.
+        The output of the code, a `Captured`.
     remarks
-        What was noticed, a sentence each; complete when the block has ended.
+        Sentences about what the shelter has noticed; complete when the block has ended.
     """
 
     def __init__(self, namespace: dict[str, Any]) -> None:
-        self.namespace, self.output, self.remarks = namespace, Captured(), []
+        self.namespace, self.output = namespace, Captured()
+        self.remarks: list[str] = []
 
     def __enter__(self) -> Shelter:
         remember()
         self.theirs = replaced()
-        _put_back()  # before anything else: the next lines rely on them, too
+        _put_back()  # before anything else: the next lines rely on the originals, too
         self.names = dict(self.namespace)
         self.threads = set(threading.enumerate())
         self.undo = contextlib.ExitStack()
@@ -225,7 +226,7 @@ class Shelter:
             put_back(setattr, owner, name, getattr(owner, name))
         put_back(_set_list, sys.path, list(sys.path))
         self.environment, self.folder = dict(os.environ), None
-        with contextlib.suppress(OSError):  # it may have been removed
+        with contextlib.suppress(OSError):  # the folder may have been removed
             self.folder = os.getcwd()
         put_back(random.setstate, random.getstate())
         put_back(np.random.set_state, np.random.get_state())
@@ -236,7 +237,7 @@ class Shelter:
         put_back(sys.setprofile, sys.getprofile())
         put_back(gc.enable if gc.isenabled() else gc.disable)
         self.undo.enter_context(warnings.catch_warnings())
-        with contextlib.suppress(Exception):  # what is shown by IPython's display() comes by another way
+        with contextlib.suppress(Exception):  # IPython's display() does not print to sys.stdout
             shell = sys.modules["IPython"].get_ipython()
             if shell is not None:
                 from IPython.core.displaypub import CapturingDisplayPublisher
@@ -245,7 +246,7 @@ class Shelter:
                 shell.display_pub = CapturingDisplayPublisher()
 
     def renew(self) -> None:
-        """Make everything as it is without the notebook: between two runs, and before judging."""
+        """Restore the state without the notebook's changes: between two runs, and before judging."""
         _put_back()
         self.put_names_back()
         sys.stdout = sys.stderr = self.output
@@ -285,6 +286,7 @@ class Shelter:
         self.put_names_back()
 
     def put_names_back(self) -> None:
+        """Give the notebook's names the values that they had when the block began."""
         for name in [name for name in self.namespace if name not in self.names]:
             del self.namespace[name]
         self.namespace.update(self.names)
@@ -304,44 +306,43 @@ def _set_mapping(target: Any, values: dict) -> None:
 
 # -- time
 
-_ends: list[float] = []  # of the time limits that hold now, the innermost last
+_ends: list[float] = []  # when the current time limits end, the innermost limit last
 
 
 def seconds_left(otherwise: float = 20.0) -> float:
-    """Return the seconds that the code has left which runs now; without a time limit, `otherwise`."""
+    """Return the seconds that the running code has left; without a time limit, `otherwise`."""
     return max(0.1, _ends[-1] - _monotonic()) if _ends else otherwise
 
 
 def within(seconds: float, call: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what `call(*arguments)` returns; raise `TimeUp` in it when the time is up, again and again if need be.
+    """Return what `call(*arguments)` returns; raise `TimeUp` in it when the time is up, repeatedly if needed.
 
-    It is a signal where there are signals, which also ends sleeping; otherwise, and where the code has turned the
-    signal off, an exception thrown into the thread. Code that catches everything is followed line by line, until the
-    exception meets it in a line that catches nothing.
+    A signal raises the exception where signals exist, and also ends sleeping. Elsewhere, and where the code has turned
+    the signal off, the exception is thrown into the thread. Code that catches every exception is traced line by line,
+    until the exception is raised in a line that catches nothing.
 
     Parameters
     ----------
     seconds
-        Of the wall clock.
+        The time limit, in seconds of the wall clock.
     call, arguments
-        Function that runs the code, and its arguments.
+        The function that runs the code, and its arguments.
     """
     limit = _Limit(seconds)
     try:
         limit.begin()
         return call(*arguments)
     finally:
-        while (
-            not limit.ended
-        ):  # an exception on its way may arrive in the middle of it, or as its first line begins
-            try:  # noqa: SIM105  it would arrive in suppress()
+        # An exception that is on its way may arrive in `end`, or as its first line begins.
+        while not limit.ended:
+            try:  # noqa: SIM105  the exception would arrive in suppress()
                 limit.end()
             except TimeUp:
                 pass
 
 
 class _Limit:
-    """What `within` sets up, and takes away again."""
+    """The signal, the timer and the thread that `within` sets up and takes away again."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds, self.ended = seconds, False
@@ -351,37 +352,39 @@ class _Limit:
         self.woken = threading.Event()
         self.watcher = threading.Thread(target=self.watch, daemon=True, name="h2d time limit")
         self.outer = len(_ends)
-        self.handler = self.timer = self.trace = None
+        self.handler: Any = None
+        self.timer: tuple[float, float] | None = None
+        self.trace: Callable | None = None
 
     def begin(self) -> None:
-        with contextlib.suppress(RuntimeError):  # in a browser there are no threads, and no limit either
+        with contextlib.suppress(RuntimeError):  # Python in a browser has no threads, and so no limit
             self.watcher.start()
         _ends.append(_monotonic() + self.seconds)
-        if self.by_signal:
+        if self.by_signal and _itimer is not None:
             self.handler = _set_signal(signal.SIGALRM, self.ring)
             self.timer, self.began = _itimer(signal.ITIMER_REAL, self.seconds, STEP), _monotonic()
 
     def end(self) -> None:
-        """Take everything away; may be interrupted anywhere, and is then called again."""
+        """Take everything away; an exception may interrupt this anywhere, and then it is called again."""
         self.done = True
         if self.trace is not None:
             sys.settrace(None)
         self.woken.set()
         if self.watcher.ident is not None:
             self.watcher.join()
-        for _ in range(100):  # what was thrown and has not arrived arrives here
+        for _ in range(100):  # an exception that was thrown and has not arrived arrives here
             pass
         del _ends[self.outer :]
-        if self.timer is not None:
+        if self.timer is not None and _itimer is not None:
             _itimer(signal.ITIMER_REAL, 0)
             _set_signal(signal.SIGALRM, self.handler if self.handler is not None else signal.SIG_DFL)
             delay, interval = self.timer
-            if delay:  # somebody else's: it goes on
+            if delay:  # a timer that was set before: it goes on
                 _itimer(signal.ITIMER_REAL, max(0.001, delay - (_monotonic() - self.began)), interval)
         self.ended = True
 
     def spares(self, frame: types.FrameType | None) -> bool:
-        """Return whether an exception would do harm there: never in lines that put the alarm off."""
+        """Return whether an exception would do harm in this frame: in this module, or in the middle of Python's own."""
         if self.done or frame is None or frame.f_globals is globals():
             return True
         if self.spared < SPARED and frame.f_code.co_filename.startswith(_LIBRARY):
@@ -399,7 +402,7 @@ class _Limit:
         raise TimeUp
 
     def follow(self, frame: types.FrameType | None, lines: int) -> None:
-        """Raise once more after so many lines: in an `except:` that has caught the exception, or between two tries."""
+        """Raise again after this many lines: in an `except:` that has caught the exception, or between two `try`."""
 
         def trace(where: types.FrameType, event: str, _: Any) -> Callable | None:
             nonlocal lines
@@ -420,9 +423,7 @@ class _Limit:
     def watch(self) -> None:
         wait, rung = self.seconds + (GRACE if self.by_signal else 0), 0
         while not self.woken.wait(wait) and not self.done:
-            if (
-                self.rung > rung
-            ):  # the signal arrives: two ways at once would meet where nothing can catch them
+            if self.rung > rung:  # signals arrive: a second exception could arrive where nothing can catch it
                 wait, rung = GRACE, self.rung
                 continue
             wait = STEP

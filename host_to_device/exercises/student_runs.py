@@ -1,4 +1,4 @@
-"""What an exercise's `run` calls: launch a kernel under watch, call a function and count, compare two speeds."""
+"""For an exercise's `run`: launch a student's kernel under the check, call and count a function, compare two speeds."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from host_to_device.standins.numba_cuda.launching import stand_in
 from host_to_device.standins.warp_sizes import with_warp_size
 from host_to_device.support.installed import SetUpError
 
-GUARD = 16  # elements before and behind every output that nobody may touch
-# An element of an output that holds the first fill after one launch and the second after another was never written.
+GUARD = 16  # elements before and behind every output that no thread may write
+# An element was never written if it holds the first fill after the first launch and the second fill after the second.
 FILLS = (0x55, 0x2A)
 
 _clock = time.perf_counter
@@ -33,7 +33,7 @@ class NotWritten(Exception):
 
 @dataclass(frozen=True)
 class Out:
-    """An output: room that the kernel has to fill, every element of it."""
+    """An output: an array of which the kernel has to write every element."""
 
     shape: int | Sequence[int]
     dtype: Any = np.float32
@@ -47,39 +47,38 @@ class InOut:
 
 
 def filled(shape: int | Sequence[int], dtype: Any, fill: int) -> np.ndarray:
-    """Return an array of one nonsense value, made of bytes that are all `fill` (booleans: of its lowest bit)."""
+    """Return an array whose bytes are all `fill`; a boolean array is filled with the lowest bit of `fill`."""
     dtype = np.dtype(dtype)
     if dtype.kind == "b":
         return np.full(shape, bool(fill & 1))
-    size = math.prod(shape) if isinstance(shape, tuple | list) else int(shape)
+    size = int(shape) if isinstance(shape, int | np.integer) else math.prod(shape)
     return np.frombuffer(bytes([fill]) * (size * dtype.itemsize), dtype).reshape(shape).copy()
 
 
 def guarded(argument: Out | InOut, fill: int) -> np.ndarray:
-    """Return an output with guard elements before and behind it, all in a row."""
+    """Return an output as a one-dimensional array, with guard elements before and behind it."""
     if isinstance(argument, Out):
-        shape = argument.shape if isinstance(argument.shape, int | np.integer) else tuple(argument.shape)
-        size = math.prod(shape) if isinstance(shape, tuple) else int(shape)
-        return filled(size + 2 * GUARD, argument.dtype, fill)
+        return filled(math.prod(shape_of(argument)) + 2 * GUARD, argument.dtype, fill)
     flat = filled(argument.array.size + 2 * GUARD, argument.array.dtype, fill)
     flat[GUARD : GUARD + argument.array.size] = argument.array.ravel()
     return flat
 
 
 def shape_of(argument: Out | InOut) -> tuple[int, ...]:
+    """Return the shape of an output."""
     shape = argument.array.shape if isinstance(argument, InOut) else argument.shape
     return (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(side) for side in shape)
 
 
 @contextlib.contextmanager
 def _in_time() -> Iterator[None]:
-    """Let the stand-in stop a launch by itself just before the exercise's time is up: it knows where it was."""
+    """Let the stand-in stop a launch just before the exercise's time is up: it can name the line, a signal cannot."""
     with stand_in(seconds=max(0.1, 0.9 * safety.seconds_left())):
         yield
 
 
 def findings_of(report: Any) -> list[dict[str, Any]]:
-    """Return what a report of `h2d.check` found, as plain values: kind, text, advice, lines, array."""
+    """Return the findings of a report of `h2d.check` as plain values: kind, text, advice, lines, array."""
     return [
         {
             "kind": each.kind,
@@ -93,7 +92,7 @@ def findings_of(report: Any) -> list[dict[str, Any]]:
 
 
 def parameters_of(kernel: Any, count: int) -> list[str]:
-    """Return the names of a kernel's parameters as its author chose them; of CUDA C++, argument 1 and so on."""
+    """Return the names of a kernel's parameters; for CUDA C++ "argument 1", "argument 2" and so on."""
     code = getattr(getattr(kernel, "py_func", None), "__code__", None)
     if code is not None:
         return list(code.co_varnames[: code.co_argcount])
@@ -114,38 +113,39 @@ def run_kernel(
     warp_size: int = 32,
     interpreted: bool = False,
 ) -> dict[str, Any]:
-    """Launch a kernel under `h2d.check` in several orders; if that finds nothing, launch it twice as it is.
+    """Launch a kernel under `h2d.check` in several orders of its threads; if nothing is found, launch it twice as it is.
 
-    Between the two launches everything differs that must make no difference: what the outputs hold before, and on
-    the stand-in the order of the threads. On a GPU the kernel runs there only after the check has found nothing.
+    The two launches differ in what must make no difference: the contents of the outputs before the launch, and on the
+    stand-in the order of the threads. A kernel runs on a GPU only after the check has found nothing.
 
     Parameters
     ----------
     kernel
         The student's kernel: made by `cuda.jit`, or CuPy's `RawKernel`.
     arguments
-        For the kernel: numbers, NumPy arrays (inputs, copied before), `Out` and `InOut`.
+        The kernel's arguments: numbers, NumPy arrays (inputs, which are copied first), `Out` and `InOut`.
     grid, block
-        The launch configuration: numbers, or up to three along x, y and z.
+        The launch configuration: numbers, or up to three numbers along x, y and z.
     schedules
-        In how many orders the check runs it.
+        The number of thread orders that the check tries.
     any_order, not_compared
-        Places in `arguments` of what `h2d.check` knows under these names.
+        Positions in `arguments` of the arrays that `h2d.check` gets under these names.
     partly
-        Places of outputs of which not every element has to be written.
+        Positions of the outputs of which not every element has to be written.
     shared
         Bytes of dynamic shared memory.
     warp_size
-        32 lanes, or 64: then the kernel runs on the stand-in everywhere (`h2d.with_warp_size`).
+        Lanes of a warp: 32, or 64. With 64 the stand-in runs the kernel on every machine (`h2d.with_warp_size`).
     interpreted
-        Whether the stand-in launches it without compiling it, with NumPy's type rules: for small launches of kernels
-        with many loops and barriers, which take longer to compile than to run. No difference on a GPU.
+        Whether the stand-in launches the kernel without compiling it, with NumPy's type rules. This is for small
+        launches of kernels with many loops and barriers, which take longer to compile than to run. It changes nothing
+        on a GPU.
 
     Returns
     -------
     dict
-        "findings" of the check; if there are none, "whole", the outputs with their guards after each launch, "fills",
-        and "inputs", the other arrays afterwards; and "names", "shapes" and "places" of the outputs.
+        "findings" of the check, "names" and "shapes" of the outputs, and "input_names". If there are no findings, also
+        "whole", the outputs with their guards after each launch, and "inputs", the other arrays afterwards.
     """
     grid, block = (tuple(each) if isinstance(each, list | tuple) else each for each in (grid, block))
     outputs = [place for place, each in enumerate(arguments) if isinstance(each, Out | InOut)]
@@ -196,21 +196,21 @@ def run_kernel(
 def run_notes(
     kernel: Any, arguments: Sequence[Any], grid: int | Sequence[int], block: int | Sequence[int]
 ) -> dict[str, Any]:
-    """Launch a kernel once under `h2d.check` and tell how it uses memory: counted, and so the same on every machine.
+    """Launch a kernel once under `h2d.check` and return its counts of memory accesses, the same on every machine.
 
     Parameters
     ----------
     kernel, arguments, grid, block
-        As for `run_kernel`; the kernel is one made by `cuda.jit`.
+        As for `run_kernel`; `cuda.jit` has made the kernel.
 
     Returns
     -------
     dict
-        "accesses", how many reads and writes there were; "sectors", a dict for each kind of access to an argument in
-        global memory: "place" among the arguments, "name", "access" ("read", "write" or "atomic"), "requests",
-        and "sectors", those of all the requests together; "banks", a dict for each kind of access to a shared array:
-        "name", "access", "requests", and "ways", the ways of their bank conflicts added up (1 each is none). Of a
-        large grid, sectors and banks are those of a few blocks.
+        "accesses" is the number of reads and writes. "sectors" has a dict for each kind of access to an argument in
+        global memory: "place" among the arguments, "name", "access" ("read", "write" or "atomic"), "requests" (the
+        number of memory requests), and "sectors" (the number of sectors, summed over the requests). "banks" has a dict
+        for each kind of access to a shared array: "name", "access", "requests", and "ways" (the bank-conflict degrees,
+        summed over the requests; 1 each is no conflict). In a large grid, sectors and banks are those of a few blocks.
     """
     grid, block = (tuple(each) if isinstance(each, list | tuple) else each for each in (grid, block))
     names = parameters_of(kernel, len(arguments))
@@ -300,23 +300,23 @@ def _launch(
 def run_function(
     function: Callable, *arguments: Any, counted: bool = False, **keywords: Any
 ) -> dict[str, Any]:
-    """Call a student's function with copies of the arguments, and tell what became of them.
+    """Call a student's function with copies of the arguments; return its result and what it did to the arguments.
 
     Parameters
     ----------
     function
-        The student's.
+        The student's function.
     arguments, keywords
-        For it; NumPy arrays are copied first.
+        Its arguments; NumPy arrays are copied first.
     counted
         Whether to count copies, waits and operations (`h2d.count`).
 
     Returns
     -------
     dict
-        "result"; "inputs", the arrays among the arguments afterwards, and "input_names"; "shared", the name of the
-        array whose memory the result shares, else None; "counts", as `Count.as_dict`, None where they are not known;
-        "names", how often each kernel ran.
+        "result"; "inputs", the arrays among the arguments after the call, and "input_names"; "shared", the name of
+        the array whose memory the result shares, or None; "counts", as `Count.as_dict` returns them, and
+        "operations", the counts by operation. Both are None if they are unknown.
     """
     copies = [each.copy() if isinstance(each, np.ndarray) else each for each in arguments]
     code = getattr(getattr(function, "py_func", function), "__code__", None)
@@ -331,7 +331,7 @@ def run_function(
         around.enter_context(_in_time())
         counter = None
         if counted:
-            with contextlib.suppress(SetUpError):  # no profiler on this GPU: judged by the values alone
+            with contextlib.suppress(SetUpError):  # no profiler for this GPU: the values alone are judged
                 counter = around.enter_context(counting())
         result = function(*copies, **keywords)
     if counter is not None:
@@ -350,7 +350,7 @@ def run_function(
 
 
 class _Between:
-    """Stands for a kernel, notes its launches and passes them on."""
+    """A kernel's proxy that records launches and passes them on."""
 
     def __init__(self, name: str, kernel: Any, seen: list[dict[str, Any]]) -> None:
         self._name, self._kernel, self._seen = name, kernel, seen
@@ -371,22 +371,23 @@ class _Between:
 
 @contextlib.contextmanager
 def seen_launches(function: Callable, *names: str) -> Iterator[list[dict[str, Any]]]:
-    """Note how a student's function launches the kernels that it finds by these names, for as long as this is open.
+    """Within the block, record how a student's function launches the kernels with these names.
 
     Parameters
     ----------
     function
-        The student's, defined in a notebook.
+        The student's function, defined in a notebook.
     names
-        Of kernels in that notebook.
+        Names of kernels in that notebook.
 
     Yields
     ------
     list of dict
-        One for each launch, in their order: "kernel", its name, and "arguments", the dtype of every array or NumPy
-        number, and what else there is by the name of its type.
+        A dict for each launch, in order: "kernel" is the kernel's name. "arguments" has the dtype of each array or
+        NumPy number, and the name of the type of any other argument.
     """
-    namespace, seen = function.__globals__, []
+    namespace = function.__globals__
+    seen: list[dict[str, Any]] = []
     kernels = {name: namespace[name] for name in names}
     namespace.update({name: _Between(name, kernel, seen) for name, kernel in kernels.items()})
     try:
@@ -402,7 +403,7 @@ def run_ratio(
     rounds: int = 5,
     synchronize: Callable[[], Any] | None = None,
 ) -> dict[str, Any]:
-    """Time the student's way and a reference by turns on the same device, and return how they compare.
+    """Time the student's function and a reference alternately on the same device, and return the ratio of the times.
 
     Parameters
     ----------
@@ -411,12 +412,12 @@ def run_ratio(
     rounds
         How often each is timed.
     synchronize
-        Waits until the device is done; `numba.cuda.synchronize` unless given.
+        Function that waits for the device; by default `numba.cuda.synchronize`.
 
     Returns
     -------
     dict
-        "ratio": the median, over the rounds, of the student's time by the reference's; "rounds".
+        "ratio": the median, over the rounds, of the student's time divided by the reference's; "rounds".
     """
     if synchronize is None:
         from numba import cuda
