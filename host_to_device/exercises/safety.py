@@ -81,12 +81,18 @@ _known: set[str] = set()
 
 
 def remember() -> None:
-    """Record the functions and classes of the modules that an answer relies on, once for each module."""
+    """Record the functions and classes of the modules that an answer relies on, once for each module.
+
+    A public name of the library that has not been used yet is recorded as missing.
+    """
     for name, module in list(sys.modules.items()):
         ours = name.split(".")[0] == "host_to_device"
         if name in _known or not (ours or name in _MODULES) or not isinstance(module, types.ModuleType):
             continue
         _known.add(name)
+        if name == "host_to_device":
+            unused = set(module.__all__) - set(vars(module))
+            _originals.update(((module, each), _MISSING) for each in unused)
         for attribute, value in list(vars(module).items()):
             if not callable(value) or attribute in _OTHERS:
                 continue
@@ -99,11 +105,13 @@ def remember() -> None:
 
 def replaced() -> dict[tuple[Any, str], Any]:
     """Return the current values of the names whose value is no longer the recorded one."""
-    return {
-        (owner, name): vars(owner).get(name, _MISSING)
-        for (owner, name), original in _originals.items()
-        if vars(owner).get(name, _MISSING) is not original
-    }
+    found = {}
+    for (owner, name), original in _originals.items():
+        now = vars(owner).get(name, _MISSING)
+        first_used = original is _MISSING and getattr(now, "__module__", None) == owner.__name__
+        if now is not original and not first_used:
+            found[owner, name] = now
+    return found
 
 
 def _put(owner: Any, name: str, value: Any) -> None:
@@ -431,6 +439,3 @@ class _Limit:
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(
                     ctypes.c_ulong(self.thread), ctypes.py_object(TimeUp)
                 )
-
-
-remember()

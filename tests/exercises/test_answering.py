@@ -513,9 +513,8 @@ def test_what_the_notebook_has_changed_does_not_matter_and_stays(code, told, cap
             verdicts += [(right, True), (rejected, False)]
         after = safety.replaced()
     finally:
-        for (owner, name), value in originals.items():
-            if vars(owner).get(name) is not value:
-                setattr(owner, name, value)
+        for owner, name in safety.replaced():
+            safety._put(owner, name, originals[owner, name])
         warnings.filters[:] = filters
         sys.setrecursionlimit(limit)
         os.chdir(folder)

@@ -143,3 +143,19 @@ BUSY = textwrap.dedent("""
         thread.join()
     print(number + 1, "ended")
     """)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "h2d.check = lambda *_, **__: None",
+        "from host_to_device.checking.report import Report; Report.__bool__ = lambda self: True",
+        "import numpy; numpy.argwhere = lambda *_: ()",
+    ],
+)
+def test_what_a_notebook_replaces_before_its_first_answer_is_noticed(change):
+    """Also a public name that has never been used, which the library would import only then."""
+    code = f"import host_to_device as h2d; h2d.start(); h2d.count; {change}; h2d.answer('99.1', hint=1); h2d.answer('02.1')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("Something has replaced") == 1 and "h2d.count" not in done.stdout
