@@ -1,1 +1,1 @@
-"""Facts about hardware, each once and with its source: GPUs, latencies, launch limits, compile targets."""
+"""Facts about hardware, each in one table with its source: GPUs, latencies, launch limits, compile targets."""

@@ -1,9 +1,9 @@
-"""The GPUs of the book: what their makers and others state about them, cell by cell with its source.
+"""The table of GPUs and their architectures: each figure with its source.
 
-One table for all chapters, for `h2d.occupancy` and for `h2d.show`. A figure that no source states is None and never a
-guess. What all GPUs of one compute capability (or of one AMD target) have in common is an `Architecture`; what a card
-has of its own is a `GPU`. `source` names the entry of the book's `references.bib` that a cell is from. Rates are peaks
-of dense operands: where a data sheet counts sparse ones, half of its figure stands here.
+The chapters, `h2d.occupancy` and `h2d.show` share this table. An `Architecture` has what all GPUs of one compute
+capability (or of one AMD target) have in common; a `GPU` has the figures of one card. `source` names the entry of
+`references.bib` that a figure is from. A figure that no source states is None, never a guess. Rates are peaks for dense
+operands: where a data sheet counts sparse operands, the table has half of its figure.
 
 >>> find("H100").architecture.shared_per_multiprocessor
 233472
@@ -27,13 +27,13 @@ AS_OF = "2026-11"  # when the table was last compared with its sources
 
 @dataclasses.dataclass(frozen=True)
 class Architecture:
-    """What the multiprocessors of a compute capability have in common; sizes in bytes, registers of 32 bits.
+    """The limits of a multiprocessor, by compute capability or AMD target; sizes in bytes, registers of 32 bits.
 
-    A multiprocessor is NVIDIA's SM. For AMD it is what a work-group shares: a compute unit (CU) of CDNA, a work-group
-    processor (WGP, two CUs) of RDNA in its default mode.
+    A multiprocessor is NVIDIA's SM. For AMD it is the unit that a work-group runs on: a compute unit (CU) of CDNA, a
+    work-group processor (WGP, two CUs) of RDNA in its default mode.
     """
 
-    target: str  # what a compiler calls it: "sm_90", "gfx942"
+    target: str  # the compiler's name: "sm_90", "gfx942"
     vendor: str  # "NVIDIA" or "AMD"
     family: str  # "Hopper", "CDNA 3"
     warp_size: int
@@ -41,38 +41,38 @@ class Architecture:
     threads_per_multiprocessor: int
     blocks_per_multiprocessor: int
     warps_per_multiprocessor: int
-    parts: int  # a multiprocessor's parts with registers of their own: sub-partitions, SIMDs
+    parts: int  # parts of a multiprocessor that have their own registers: sub-partitions, SIMDs
     registers_per_multiprocessor: int  # of all parts; for AMD vector registers times the lanes of a wavefront
     registers_per_thread: int
-    register_unit: int  # registers are allocated a warp, in multiples of so many
+    register_unit: int  # a warp's registers are allocated in multiples of this
     shared_per_multiprocessor: int
-    shared_per_block: int  # at most, also what has to be asked for (dynamic, opt-in)
-    shared_per_block_default: int  # without asking
-    shared_reserved: int  # of each block, by the system
-    shared_unit: int  # shared memory is allocated a block, in multiples of so many
-    l1: int | None = None  # first-level cache; with the shared memory, where the two are one
-    fp32_per_clock: int | None = None  # results of a multiply-add, in a clock cycle and a multiprocessor
+    shared_per_block: int  # the most that a kernel can opt in to
+    shared_per_block_default: int  # the most without opting in
+    shared_reserved: int  # bytes of each block that the system takes
+    shared_unit: int  # a block's shared memory is allocated in multiples of this
+    l1: int | None = None  # first-level cache; includes the shared memory where both share one memory
+    fp32_per_clock: int | None = None  # multiply-adds that a multiprocessor completes in a clock cycle
     fp64_per_clock: int | None = None
-    scalar_registers: int | None = None  # AMD's, of a SIMD; None where they do not limit
+    scalar_registers: int | None = None  # AMD's, of a SIMD; None where they are no limit
     scalar_register_unit: int | None = None
     sources: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False, compare=False)
 
     def source(self, name: str) -> str | None:
-        """Return the key in `references.bib` of what states a field; None for a field that is None."""
+        """Return the `references.bib` key of the source of a field; None for a field that is None."""
         return _source(self, name)
 
 
 @dataclasses.dataclass(frozen=True)
 class GPU:
-    """A GPU; rates in operations and bytes a second, caches in bytes, memory in the GB of its maker.
+    """A GPU: rates in operations or bytes per second, caches in bytes, memory in the GB that the maker states.
 
-    `fp16_matrix` and the like are Tensor Cores of NVIDIA and Matrix Cores of AMD, with dense operands and sums in
-    float32.
+    `fp16_matrix` and the like are the peaks of NVIDIA's Tensor Cores and AMD's Matrix Cores, for dense operands and sums
+    in float32.
     """
 
     name: str
     architecture: Architecture
-    released: str  # the day on which it was presented, or sold first where that is what the source gives
+    released: str  # the day of its presentation, or of its first sale where the source gives that
     multiprocessors: int | None = None  # SMs of NVIDIA, CUs of AMD
     boost_clock: float | None = None  # Hz
     memory_gb: float | None = None
@@ -85,17 +85,17 @@ class GPU:
     fp32: float | None = None
     tf32_matrix: float | None = None
     fp16_matrix: float | None = None
-    power: float | None = None  # W, of the card or module at most
+    power: float | None = None  # W, the limit of the card or module
     aliases: tuple[str, ...] = ()
     sources: Mapping[str, str] = dataclasses.field(default_factory=dict, repr=False, compare=False)
 
     @property
     def vendor(self) -> str:
-        """Return who makes it: "NVIDIA" or "AMD"."""
+        """Return the maker: "NVIDIA" or "AMD"."""
         return self.architecture.vendor
 
     def source(self, name: str) -> str | None:
-        """Return the key in `references.bib` of what states a field; None for a field that is None."""
+        """Return the `references.bib` key of the source of a field; None for a field that is None."""
         return _source(self, name)
 
 
@@ -106,12 +106,12 @@ def _source(row: Architecture | GPU, name: str) -> str | None:
 
 
 def find(name: str) -> GPU:
-    """Return a GPU by its name, in any spelling of upper and lower case, with or without its maker.
+    """Return a GPU by its name. Case, spaces, hyphens and the maker's name do not matter.
 
     Raises
     ------
     ValueError
-        There is none of this name in the table; the message names those that come nearest.
+        The table has no GPU of this name; the message names the nearest ones.
     """
     wanted = _plain(name)
     known = _by_name()
@@ -123,16 +123,16 @@ def find(name: str) -> GPU:
 
 
 def find_architecture(target: str) -> Architecture | None:
-    """Return the architecture of a compiler's target such as "sm_90" or "gfx942"; None for one not in the table.
+    """Return the architecture of a compile target such as "sm_90" or "gfx942"; None if the table does not have it.
 
-    A letter behind the number ("sm_90a") changes what code may use, and not the multiprocessor.
+    A letter after the number ("sm_90a") changes the instructions that code may use, not the limits.
     """
     by_target = {each.target: each for each in ARCHITECTURES}
     return by_target.get(target) or by_target.get(target.rstrip("af"))
 
 
 def typical(architecture: Architecture) -> GPU:
-    """Return a GPU of the table with this architecture: the first one that was presented."""
+    """Return the GPU of the table that had this architecture first."""
     return next(gpu for gpu in GPUS if gpu.architecture is architecture)
 
 
@@ -150,12 +150,12 @@ def _by_name() -> dict[str, GPU]:
 
 
 # --- Architectures --------------------------------------------------------------------------------------------------
-# NVIDIA's limits are those of the programming guide's table of compute capabilities; what is allocated in which units
-# is in the header that NVIDIA's own occupancy calculator is made of. AMD's are in the tables of ROCm and in LLVM.
+# NVIDIA's limits are from the programming guide's table of compute capabilities, the units of allocation from the header
+# that NVIDIA's occupancy calculator uses. AMD's are from the tables of ROCm and from LLVM.
 
 
 def _cited(row: type, common: dict[str, Any], cells: dict[str, dict[str, Any]]) -> Any:
-    """Return a row of the table from its cells by source; `common` says what needs none: names."""
+    """Return a row of the table. `cells` are grouped by their source; names need none and are in `common`."""
     values = {name: value for group in cells.values() for name, value in group.items()}
     if len(values) != sum(map(len, cells.values())):
         raise ValueError(f"two sources for one cell of {common}")
@@ -213,7 +213,7 @@ def _cdna(target: str, family: str, l1: int) -> Architecture:
                 "threads_per_block": 1024,
                 "threads_per_multiprocessor": 4 * 8 * 64,
                 "warps_per_multiprocessor": 4 * 8,  # 8 on each of 4 SIMDs
-                "blocks_per_multiprocessor": 16,  # of more than one wavefront
+                "blocks_per_multiprocessor": 16,  # for work-groups of more than one wavefront
                 "parts": 4,
                 "registers_per_thread": 512,
                 "register_unit": 8 * 64,
@@ -249,7 +249,7 @@ ARCHITECTURES = (
                 "l1": 32 * KIB,
             },
             "llvm-amdgpu-limits": {
-                "warp_size": 32,  # 64 is possible; 32 is what the compiler takes for computing
+                "warp_size": 32,  # the compiler's choice for compute kernels; the hardware can also run 64
                 "threads_per_block": 1024,
                 "threads_per_multiprocessor": 4 * 16 * 32,
                 "warps_per_multiprocessor": 4 * 16,
@@ -268,13 +268,13 @@ ARCHITECTURES = (
 
 
 # --- GPUs -----------------------------------------------------------------------------------------------------------
-# In the order in which they were presented. Where a source gives cores and not SMs, the SMs are these cores divided by
-# an SM's; where it gives a whole system of eight GPUs, an eighth of it stands here. An MI250X is two dies, and a program
-# sees each as a GPU of its own with half of everything.
+# In the order of their presentation. Where a source gives cores and not SMs, the number of SMs is computed from the
+# cores of one SM. Where a source gives a system of eight GPUs, the table has an eighth of it. An MI250X has two dies; a
+# program sees each as a GPU of its own with half of everything.
 
 
 def _gpu(name: str, target: str, released: str, *aliases: str, **cells: dict[str, Any]) -> GPU:
-    """Return a GPU; a keyword is a source with underscores for hyphens."""
+    """Return a GPU; each keyword is a source, with underscores for hyphens."""
     architecture = find_architecture(target)
     by_source = {source.replace("_", "-"): group for source, group in cells.items()}
     return _cited(

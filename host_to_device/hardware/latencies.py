@@ -1,9 +1,9 @@
-"""How long a load takes on the GPUs of the book: what others have measured, by chasing pointers, with the source.
+"""The table of load latencies: published measurements by pointer chasing, each with its source.
 
-A chase is a chain of loads of which each gives the address of the next, so that none can begin before the one before
-it is back. No maker publishes these numbers. They differ by a fifth and more from one author to another, because a clock
-runs, an address is translated, a slice of the cache is nearer or farther: for the H100 the source of the MI300X has
-38, 219 and 834. Where the table has no row, no measurement was found. `source` is an entry of the book's
+Pointer chasing is a chain of loads in which each load returns the address of the next one, so that no load can start
+before the one before it has returned. Makers do not publish these numbers. Two authors' results can differ by a fifth or
+more, with the clock, with address translation, and with the distance to the slice of the cache: for the H100 the source
+of the MI300X has 38, 219 and 834. A GPU without a row has no measurement that was found. `source` is a key of
 `references.bib`.
 
 >>> find("H100").l2
@@ -21,16 +21,16 @@ AS_OF = "2026-11"  # when the table was last compared with its sources
 
 @dataclass(frozen=True)
 class Latency:
-    """Cycles of the multiprocessor's clock until a load is back, by what it finds its data in.
+    """The latency of a load, in cycles of the multiprocessor's clock, by the memory that holds its data.
 
     Attributes
     ----------
     gpu
         The name, as `gpus` has it.
     l1, l2, memory
-        In the first-level cache, in the second-level cache, in device memory.
+        Cycles from the first-level cache, from the second-level cache, from device memory.
     source
-        The key of who measured it in `references.bib`.
+        The `references.bib` key of the measurement.
     """
 
     gpu: str
@@ -51,12 +51,12 @@ LATENCIES = (
 
 
 def find(name: str) -> Latency | None:
-    """Return the latencies of a GPU by its name, in any spelling that `gpus.find` takes; None where there are none.
+    """Return the latencies of a GPU by any name that `gpus.find` takes; None if the table has none.
 
     Raises
     ------
     ValueError
-        There is no GPU of this name in the table of the book.
+        The table of GPUs has no GPU of this name.
     """
     wanted = gpus.find(name).name
     return next((each for each in LATENCIES if each.gpu == wanted), None)

@@ -1,7 +1,7 @@
 """Compile targets by their names: turns "9.0", "H100" or "gfx942" into what a compiler calls that architecture.
 
-The architectures and GPUs of `gpus` are all here, with their names from there. The tables below add those of which no
-figures are needed: NVIDIA's by NVIDIA, "CUDA GPU Compute Capability", AMD's by LLVM, "User Guide for AMDGPU Backend".
+Targets and GPUs come from the tables of `gpus`. The tables below add further ones, which need no figures. Sources:
+NVIDIA, "CUDA GPU Compute Capability"; LLVM, "User Guide for AMDGPU Backend".
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ class UnknownTarget(OneLine, ValueError):
 
 @dataclass(frozen=True)
 class Target:
-    """An architecture to compile for.
+    """An architecture that a compiler makes code for.
 
     Attributes
     ----------
     name
-        What compilers call it: 'sm_90', 'gfx942'.
+        The compiler's name: 'sm_90', 'gfx942'.
     vendor
         'NVIDIA' or 'AMD'.
     family
-        What the vendor calls it: 'Hopper', 'CDNA 3'.
+        The vendor's name: 'Hopper', 'CDNA 3'.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Target:
 
     @property
     def capability(self) -> tuple[int, int]:
-        """The compute capability of one of NVIDIA's: (9, 0) for sm_90 and sm_90a."""
+        """The compute capability of an NVIDIA target: (9, 0) for sm_90 and sm_90a."""
         digits = re.sub(r"\D", "", self.name)
         return int(digits[:-1]), int(digits[-1])
 
@@ -87,7 +87,7 @@ FURTHER_GPUS = {
     **{"MI300A": "gfx942", "MI350X": "gfx950", "MI355X": "gfx950", "RX 6800": "gfx1030"},
     **{"RX 6900 XT": "gfx1030", "RX 7800 XT": "gfx1101", "RX 9060 XT": "gfx1200", "RX 9070 XT": "gfx1201"},
 }
-# Variants with instructions that only their own family has: sm_90a for wgmma.
+# Variants with instructions that only one family has: sm_90a for wgmma.
 SUFFIXED = re.compile(r"(sm_(?:90|1\d\d))([af])")
 
 DEFAULT = {"NVIDIA": "sm_90", "AMD": "gfx942"}
@@ -116,7 +116,7 @@ def find(arch: object, vendor: str) -> Target:
     Raises
     ------
     UnknownTarget
-        If there is no such architecture, or if it is the other vendor's.
+        No target has this name, or it is the other vendor's.
     """
     given = DEFAULT[vendor] if arch is None else arch
     if isinstance(given, tuple) and len(given) == 2 and all(isinstance(each, int) for each in given):
@@ -132,10 +132,9 @@ def find(arch: object, vendor: str) -> Target:
             f"there is no architecture {given!r}: {meant}Names are such as {_examples(vendor)}"
         )
     if found.vendor != vendor:
-        instead = "what='gcn' is AMD's" if vendor == "AMD" else "PTX and SASS are NVIDIA's"
+        code = "GCN is" if vendor == "AMD" else "PTX and SASS are"
         raise UnknownTarget(
-            f"{found} is an architecture of {found.vendor}'s ({found.family}), and {instead}: "
-            f"give {_examples(vendor)}",
+            f"{found} is {found.vendor} ({found.family}), and {code} code for {vendor} GPUs: give {_examples(vendor)}",
             found,
         )
     return found

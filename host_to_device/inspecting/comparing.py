@@ -1,4 +1,4 @@
-"""`h2d.compare`: two listings side by side, with what differs counted."""
+"""`h2d.compare`: two listings side by side, with a table that counts the instructions of each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from host_to_device.inspecting.showing import show
 
 SIDE = 49  # columns of each side
 
-# What is told of a kernel's resources, where it is known: by the names of `Compiled.resources`.
+# The resources that the table shows, where they are known: the keys are those of `Compiled.resources`.
 RESOURCES = {
     "registers": "registers a thread",
     "vgprs": "vector registers a lane",
@@ -35,14 +35,14 @@ class Comparison:
     Attributes
     ----------
     sides
-        The two.
+        The two listings.
     """
 
     sides: tuple[Listing, Listing]
 
     @property
     def names(self) -> tuple[str, str]:
-        """What tells the two apart: their kernels, languages or architectures, whichever differ."""
+        """A name for each side, made of what differs: kernel, language or architecture."""
         a, b = self.sides
         parts = []
         if a.kernel != b.kernel:
@@ -57,12 +57,12 @@ class Comparison:
 
     @property
     def title(self) -> str:
-        """What is compared."""
+        """Both names."""
         a, b = self.names
         return f"{a} beside {b}"
 
     def table(self) -> list[tuple[str, str, str]]:
-        """Return what is counted, and how often in each: kinds of instructions, then resources."""
+        """Return rows of a name and a number for each side: kinds of instructions, then resources."""
         counts = [each.count() for each in self.sides]
         rows = [("instructions", *(str(len(each.instructions)) for each in self.sides))]
         rows += [
@@ -98,7 +98,7 @@ class Comparison:
 
 
 def _column(side: Listing) -> list[str]:
-    """Return a listing as narrow lines, without its remarks."""
+    """Return a listing as lines of `SIDE` columns, without its remarks."""
     lines = []
     for row in side.rows:
         mark = {"source": f"line {row.number} | ", "label": "", "fold": "  … ", "code": f"{row.number} | "}
@@ -123,22 +123,23 @@ def compare(
     Parameters
     ----------
     first, second
-        Kernels as `h2d.show` takes them, or listings that it made. Without the second, the first is shown twice, and
-        `what` or `arch` says how: `h2d.compare(kernel, what=("sass", "gcn"))`, `arch=("sm_75", "sm_90")`.
+        Kernels as `h2d.show` takes them, or listings that it returned. Without a second kernel, `compare` shows the first
+        one twice, and `what`, `arch` or `entry` is a pair: `h2d.compare(kernel, what=("sass", "gcn"))`,
+        `arch=("sm_75", "sm_90")`.
     what, arch, entry
-        As of `h2d.show`, one for both sides or a pair.
+        As for `h2d.show`, one for both sides or a pair.
     types, args, whole
-        As of `h2d.show`, for both sides.
+        As for `h2d.show`, for both sides.
 
     Returns
     -------
     Comparison
-        Both with the lines of the source, and a table of what is in each: instructions by their kinds, resources.
+        Both listings with the lines of the source, and a table that counts instructions by kind, and resources.
 
     Raises
     ------
     MissingTool, CannotShow
-        As of `h2d.show`, and if there is nothing to compare.
+        As for `h2d.show`, and if there is nothing to compare.
 
     Examples
     --------
@@ -158,7 +159,7 @@ def compare(
     whats, archs, entries = _pair("what", what), _pair("arch", arch), _pair("entry", entry)
     if second is None and whats[0] == whats[1] and archs[0] == archs[1] and entries[0] == entries[1]:
         raise CannotShow(
-            "compare needs a second kernel, or two of what= or arch=, such as arch=('sm_75', 'sm_90')"
+            "compare needs a second kernel, or a pair for what= or arch=, such as arch=('sm_75', 'sm_90')"
         )
     kernels = (first, first if second is None else second)
     sides = [
@@ -174,7 +175,7 @@ def compare(
 
 
 def _pair(name: str, value: Any) -> tuple[Any, Any]:
-    """Return a value for each side. A compute capability, a tuple of two numbers, is one value."""
+    """Return a value for each side. A tuple of two numbers is one value: a compute capability."""
     if isinstance(value, tuple | list) and not all(isinstance(each, int) for each in value):
         if len(value) != 2:
             raise CannotShow(f"{name} is {value!r}: give one for both sides, or a pair")

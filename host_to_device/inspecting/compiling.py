@@ -1,4 +1,4 @@
-"""From a kernel's source to what compilers make of it, each step kept once it is done."""
+"""Compiles a kernel step by step, from source to PTX, machine code and SASS, and caches each step."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from host_to_device.inspecting.cache import kept
 from host_to_device.inspecting.compilers import clang, nvrtc, ptxas
 from host_to_device.inspecting.errors import CannotShow
 
-# How far to go: each needs what stands before it. GCN is a way of its own.
+# The steps for NVIDIA's GPUs; each needs the one before it. GCN is one step of its own.
 STEPS = ("ptx", "resources", "sass")
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """What compilers made of one kernel for one architecture. Nothing of it was run.
+    """One kernel, compiled for one architecture. Nothing was run.
 
     Attributes
     ----------
     entry, name
-        The kernel's name as the compiler has it, and as people write it.
+        The kernel's mangled name, and its name in the source.
     architecture
-        For which GPU.
+        The GPU it was compiled for.
     language
-        'cuda', 'hip', 'numba' or 'ptx': what it was compiled from.
+        The language of the source: 'cuda', 'hip', 'numba' or 'ptx'.
     ptx, sass, gcn
-        The listings of the whole module, None where they were not asked for.
+        The listings of the whole module; None for those that were not made.
     cubin
-        The machine code for NVIDIA's GPUs, None where it was not asked for.
+        The machine code for NVIDIA's GPUs; None if it was not made.
     resources
-        What the kernel uses. NVIDIA: 'registers' a thread, 'shared_bytes' a block, 'stack_bytes', 'local_bytes',
-        'spill_stores' and 'spill_loads' (bytes a thread), 'constant_bytes', 'barriers'. AMD: 'vgprs', 'agprs' and
-        'sgprs', 'lds_bytes' a block, 'scratch_bytes' a lane, 'vgpr_spills', 'sgpr_spills', 'wavefront' (lanes),
-        'most_threads' of a block that it was compiled for. Empty where only PTX was asked for.
+        The kernel's resources. NVIDIA: 'registers' per thread, 'shared_bytes' per block, 'stack_bytes', 'local_bytes',
+        'spill_stores' and 'spill_loads' (bytes per thread), 'constant_bytes', 'barriers'. AMD: 'vgprs', 'agprs' and
+        'sgprs', 'lds_bytes' per block, 'scratch_bytes' per lane, 'vgpr_spills', 'sgpr_spills', 'wavefront' (lanes),
+        'most_threads' (the largest block it was compiled for). Empty if only PTX was made.
     tools
         The versions of the compilers, by their names.
     parameters
-        What the kernel's parameters are called in the source, in the order of the PTX; empty if not known.
+        The names of the kernel's parameters in the source, in the order of the PTX; empty if they are not known.
     """
 
     entry: str
@@ -59,7 +59,7 @@ class Compiled:
 
     @property
     def stamp(self) -> str:
-        """Where this comes from: 'compiled for sm_90 by NVRTC 13.0 and ptxas 13.0.88, not run'."""
+        """The architecture and the compilers: 'compiled for sm_90 by NVRTC 13.0 and ptxas 13.0.88, not run'."""
         tools = [f"{name} {version}" for name, version in self.tools.items()]
         by = " and ".join(filter(None, (", ".join(tools[:-1]), *tools[-1:])))
         return f"compiled for {self.architecture}{' by ' * bool(by)}{by}, not run"
@@ -74,20 +74,20 @@ def compile(
     upto: str = "sass",
     options: tuple[str, ...] = (),
 ) -> Compiled:
-    """Compile one kernel for one architecture; a result is kept, so that the next time takes milliseconds.
+    """Compile one kernel for one architecture. The result is cached: the next call takes milliseconds.
 
     Parameters
     ----------
     source
         CUDA C++, HIP or, as language 'ptx', PTX.
     entry
-        The kernel's name ('vector_add', 'add<float>'); None if there is one only.
+        The kernel's name ('vector_add', 'add<float>'); None if the source has one kernel only.
     language
-        'cuda', 'hip' or 'ptx'. CUDA C++ is compiled for AMD's architectures as it is.
+        'cuda', 'hip' or 'ptx'. For AMD's architectures, CUDA C++ is compiled as HIP, unchanged.
     arch
-        The architecture: 'sm_90', 'gfx942', 'A100', …; None for sm_90, and gfx942 for HIP.
+        The architecture: 'sm_90', 'gfx942', 'A100', …; None means sm_90, and gfx942 for HIP.
     upto
-        For NVIDIA's architectures how far to go: 'ptx', 'resources' (ptxas, too) or 'sass' (nvdisasm, too).
+        The last step for NVIDIA's architectures: 'ptx', 'resources' (runs ptxas too) or 'sass' (runs nvdisasm too).
     options
         Options of NVRTC.
 
@@ -99,10 +99,10 @@ def compile(
     Raises
     ------
     MissingTool
-        If a compiler that it takes is not installed: the message is the command that installs it.
+        A compiler that it needs is not installed; the message is the command that installs it.
     CannotShow
-        If the architecture is not known or not possible, the source has an error, or there is no saying which
-        kernel is meant: one line.
+        The architecture is unknown or the wrong vendor's, the source has an error, or the source has several kernels and
+        `entry` is None. The message is one line.
     """
     if language not in ("cuda", "hip", "ptx"):
         raise CannotShow(f"language is {language!r}: give 'cuda', 'hip' or 'ptx'")
@@ -112,7 +112,9 @@ def compile(
     if architecture.vendor == "AMD":
         return _for_amd(source, entry, language, architecture, options)
     if language == "ptx":
-        ptx, lowered, made_by, given = source, None, {}, ()
+        ptx, lowered = source, None
+        made_by: dict[str, str] = {}
+        given: tuple[str, ...] = ()
     else:
         first = kept(
             lambda: nvrtc.to_ptx(source, entry, architecture, options),
@@ -127,12 +129,12 @@ def compile(
 
 
 def target(arch: object, vendor: str) -> Target:
-    """Return a compile target as `targets.find` does, with its error as one of `h2d.show`'s.
+    """Return a compile target as `targets.find` does, with the error of `h2d.show`.
 
     Raises
     ------
     CannotShow
-        If no target has this name, or if it is the other vendor's.
+        No target has this name, or it is the other vendor's.
     """
     try:
         return targets.find(arch, vendor)
@@ -141,7 +143,7 @@ def target(arch: object, vendor: str) -> Target:
 
 
 def _architecture(arch: object, language: str) -> Target:
-    """Return the architecture; for sources that both vendors' compilers take, its name says whose it is."""
+    """Return the architecture. Its name says the vendor, because both vendors' compilers take the same sources."""
     if arch is None:
         return target(None, "AMD" if language == "hip" else "NVIDIA")
     try:
@@ -156,7 +158,7 @@ def _architecture(arch: object, language: str) -> Target:
 
 
 def _limits(options: tuple[str, ...]) -> tuple[str, ...]:
-    """Return those of NVRTC's options that ptxas has to know, too."""
+    """Return those of NVRTC's options that ptxas needs too."""
     found = [re.fullmatch(r"--?maxrregcount[= ](\d+)", option) for option in options]
     return tuple(f"-maxrregcount={match.group(1)}" for match in found if match)
 
@@ -174,7 +176,7 @@ def from_ptx(
     parameters: tuple[str, ...] = (),
     what: str = "source",
 ) -> Compiled:
-    """Go on from PTX: to machine code and resources, and to SASS. Arguments and errors as of `compile`."""
+    """Compile PTX to machine code and resources, and list it as SASS. Arguments and errors as for `compile`."""
     entries = re.findall(r"\.entry\s+([\w$]+)", ptx)
     chosen = names.choose(entry, lowered, entries, what)
     made_by = dict(made_by or {})

@@ -24,7 +24,7 @@ from host_to_device.inspecting import tools
 from host_to_device.inspecting.cache import kept
 from host_to_device.inspecting.errors import CannotShow
 
-# What CuPy puts before a generated source (`cupy/_core/core.pyx`, `_cupy_header_list`).
+# The headers that CuPy puts before a generated source (`cupy/_core/core.pyx`, `_cupy_header_list`).
 HEADERS = ("cupy/complex.cuh", "cupy/carray.cuh", "cupy/atomics.cuh", "cupy/math_constants.h")
 KINDS = {
     "ElementwiseKernel": "elementwise",
@@ -32,7 +32,7 @@ KINDS = {
     "JitRawKernel": "jit",
     "_JitRawKernel": "jit",
 }
-SMALL = 1 << 31  # elements from which an array's indices need 64 bits
+SMALL = 1 << 31  # an array with this many elements or more needs indices of 64 bits
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class Made:
     name
         The kernel's name in it.
     options
-        What CuPy tells the compiler besides.
+        Further options that CuPy gives the compiler.
     version
-        CuPy's.
+        The version of CuPy.
     """
 
     text: str
@@ -68,12 +68,12 @@ def is_generated(kernel: Any) -> bool:
 
 
 def name_of(kernel: Any) -> str:
-    """Return what the kernel is called."""
+    """Return the kernel's name."""
     return getattr(kernel, "__name__", None) or getattr(kernel, "name", None) or "kernel"
 
 
 def folders() -> tuple[str, ...]:
-    """Return NVRTC's options for CuPy's headers, where CuPy is installed."""
+    """Return NVRTC's options for CuPy's headers; nothing if CuPy is not installed."""
     place = _package()
     if place is None or not (place / "_core" / "include").is_dir():
         return ()
@@ -84,7 +84,7 @@ def folders() -> tuple[str, ...]:
 
 
 def _package() -> Path | None:
-    """Return the folder of the real CuPy, also while the stand-in answers for it."""
+    """Return the folder of the real CuPy, even while the stand-in replaces it; None if it is not installed."""
     for finder in sys.meta_path:
         if type(finder).__name__ == "CupyFinder" or not hasattr(finder, "find_spec"):
             continue
@@ -102,14 +102,14 @@ def generate(kernel: Any, args: Sequence[Any] | None) -> Made:
     kernel
         An element-wise kernel, a reduction or a `cupyx.jit` kernel, of CuPy or of its stand-in.
     args
-        The arguments of a call: their dtypes and dimensions decide what is written.
+        The arguments of a call: the source depends on their dtypes, shapes and strides.
 
     Raises
     ------
     MissingTool
-        If CuPy is not installed.
+        CuPy is not installed.
     CannotShow
-        If there are no arguments, or CuPy refuses them.
+        There are no arguments, or CuPy refuses them.
     """
     kind, name = KINDS[type(kernel).__name__], name_of(kernel)
     if args is None:
@@ -142,12 +142,12 @@ def _written(request: dict, name: str) -> dict:
 def tidied(text: str) -> str:
     """Return a generated source without the indentation of CuPy's templates, and without its blank lines."""
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
-    # The learner's own lines stand in the template without its indentation.
+    # The learner's own lines are not indented like the template.
     first = len(lines[0]) - len(lines[0].lstrip()) if lines else 0
     return "\n".join(line.removeprefix(" " * first) for line in lines) + "\n"
 
 
-# What a generator is given for an argument: an array that has only dtype, shape and strides, or a number.
+# An argument: an array with a dtype, a shape and strides but no data, or a number.
 View = np.ndarray | np.generic
 
 
@@ -164,15 +164,15 @@ def _view(value: Any, name: str) -> View:
 
 
 def _described(view: View) -> dict:
-    """Return what CuPy's generators go by in an argument."""
-    about = {"dtype": view.dtype.str, "ndim": None, "contiguous": True, "small": True}
+    """Return the properties of an argument that the source depends on."""
+    about: dict[str, Any] = {"dtype": view.dtype.str, "ndim": None, "contiguous": True, "small": True}
     if isinstance(view, np.ndarray):
         about |= {"ndim": view.ndim, "contiguous": view.flags.c_contiguous, "small": view.size < SMALL}
     return about
 
 
 def _parameters(parameters: Sequence[Any]) -> str:
-    """Return a parameter list as it was written, of the stand-in's or CuPy's parsed form."""
+    """Return the text of a parameter list from its parsed form, the stand-in's or CuPy's."""
     words = []
     for each in parameters:
         kind = each.ctype if each.dtype is None else each.dtype.name
@@ -214,7 +214,7 @@ def _looped(parameters: Sequence[Any], views: Sequence[View]) -> list[int]:
     ]
 
 
-def _dimensions(views: Sequence[np.ndarray], shape: tuple[int, ...], arguments: int) -> int:
+def _dimensions(views: Sequence[Any], shape: tuple[int, ...], arguments: int) -> int:
     """Return the number of dimensions of CuPy's loop, after CuPy has merged neighbouring dimensions.
 
     The rules are those of `_reduce_dims` and `_reduced_view_core`: CuPy merges two neighbouring dimensions where no array

@@ -1,14 +1,14 @@
-"""Leaving out what of a .cu file is for the host: compilers that compile for a GPU alone do not take it.
+"""Blanks the host code of a .cu file, which compilers for the device alone refuse.
 
-A learner's file has a `main` that allocates and launches, and headers of the C++ library for it. Their lines stay, so
-that all others keep their numbers, and are blank.
+A learner's file has a `main` that allocates and launches, and includes headers of the C++ library. Their lines become
+blank, so that all other lines keep their numbers.
 """
 
 from __future__ import annotations
 
 import re
 
-# Headers whose names only the host's code uses.
+# Headers that only host code needs.
 HOST_HEADERS = re.compile(
     r"^[ \t]*#[ \t]*include[ \t]*<(?:c?assert(?:\.h)?|algorithm|array|chrono|c?errno(?:\.h)?|exception|fstream|"
     r"functional|iomanip|iostream|iterator|c?limits(?:\.h)?|list|map|memory|numeric|random|set|sstream|stdexcept|"
@@ -24,8 +24,8 @@ NO_FUNCTION = re.compile(r"\b(?:struct|class|union|enum|namespace|extern)\b")
 def without(text: str) -> str:
     """Return a source without its host functions and without the headers that they need.
 
-    What is a function is told by its shape: at the outermost level, in a namespace or in a class, a head with
-    parentheses before a body in braces. One that is marked neither `__global__` nor `__device__` is the host's.
+    A function is recognized by its shape: at the outermost level, in a namespace or in a class, a head with parentheses
+    before a body in braces. A function without `__global__` or `__device__` is host code.
     """
     text = HOST_HEADERS.sub("", text)
     plain = _without_words(text)
@@ -40,7 +40,7 @@ def without(text: str) -> str:
         elif letter == "{":
             head = plain[start:place]
             if NO_FUNCTION.search(head) and not re.search(r"\)\s*(?:const|noexcept)?\s*$", head):
-                start = place + 1  # what is inside is looked at
+                start = place + 1  # go on inside the braces
             else:
                 end = _closing(plain, place)
                 if "(" in head and not FOR_DEVICE.search(head) and "=" not in head.partition("(")[0]:
@@ -56,13 +56,13 @@ def without(text: str) -> str:
 
 
 def _without_words(text: str) -> str:
-    """Return the text with the letters of comments and strings blanked: braces in them count for nothing."""
+    """Return the text with comments and strings blanked, so that braces in them do not count."""
     pattern = r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'"
     return re.sub(pattern, lambda match: re.sub(r"[^\n]", " ", match.group(0)), text, flags=re.S)
 
 
 def _closing(plain: str, opened: int) -> int:
-    """Return the place behind the brace that closes the one at `opened`, or the end."""
+    """Return the place after the brace that closes the one at `opened`, or the end."""
     depth = 0
     for place in range(opened, len(plain)):
         depth += {"{": 1, "}": -1}.get(plain[place], 0)

@@ -1,7 +1,4 @@
-"""PTX, SASS and GCN read into instructions, each with the line of the source that it was made of.
-
-PTX: NVIDIA, "PTX ISA". SASS: NVIDIA, "CUDA Binary Utilities". GCN: LLVM, "User Guide for AMDGPU Backend".
-"""
+"""An instruction of a listing, with its line of the source; the modules of `languages` read listings into these."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-# The texts of the learner's files by their names in the listing, each with the number of its first line.
+# The learner's files by their names in the listing: text, and the number of its first line.
 Sources = Mapping[str, tuple[str, int]]
 
 
@@ -20,19 +17,19 @@ class Instruction:
     Attributes
     ----------
     op
-        What it does: 'ld.global.f32', 'LDG.E', 'global_load_dword'.
+        The operation: 'ld.global.f32', 'LDG.E', 'global_load_dword'.
     operands
-        What it does it with.
+        The operands, as one string.
     guard
-        The predicate that it is executed under ('@%p1', '@!P0'), or nothing.
+        The predicate that decides whether it executes ('@%p1', '@!P0'), or nothing.
     place
-        The file and the line of the source that it was made of; None where the compiler does not say.
+        The file and the line of the source that it was compiled from; None where the compiler does not say.
     labels
         The labels before it.
     target
-        The label that it may go on at, None if it is no branch.
+        The label that it may branch to; None if it is no branch.
     note
-        What the disassembler says besides: 'SpillRefill' of accesses to local memory that are spills.
+        A remark of the disassembler: 'SpillRefill' marks an access to local memory as a register spill.
     """
 
     op: str
@@ -50,7 +47,7 @@ class Instruction:
 
 
 class Reader:
-    """Collects instructions, with the labels and the place that were named before them."""
+    """Collects the instructions of a listing, each with the labels and the place that stand before it."""
 
     def __init__(self, sources: Sources) -> None:
         self.sources = sources
@@ -59,7 +56,7 @@ class Reader:
         self.place: tuple[str, int] | None = None
 
     def at(self, places: Iterable[tuple[str, int]]) -> None:
-        """Go to the first of these places that is the learner's: the others are headers it was inlined from."""
+        """Set the place of the next instructions: the first of these in a file of the learner, not in a header."""
         for path, line in places:
             name = PurePosixPath(path.replace("\\", "/")).name
             if name in self.sources and line > 0:
@@ -68,5 +65,6 @@ class Reader:
         self.place = None
 
     def add(self, op: str, operands: str, guard: str = "", target: str | None = None, note: str = "") -> None:
+        """Add an instruction at the current place, with the labels since the one before it."""
         self.found.append(Instruction(op, operands, guard, self.place, tuple(self.labels), target, note))
         self.labels = []

@@ -1,4 +1,4 @@
-"""A listing: the part of it that matters as text and, in a notebook, as HTML; and all of it on request."""
+"""The result of `h2d.show`: a listing as text and HTML, cut to the part that matters or whole."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from host_to_device.inspecting.languages import gcn, ptx, sass
 from host_to_device.inspecting.remarks import KINDS, Remark
 from host_to_device.inspecting.rows import Row
 
-WIDTH = 100  # columns of the text, at the most
-CODE = 52  # of these for the instruction, where a remark stands beside it
+WIDTH = 100  # the most columns of the text
+CODE = 52  # columns for an instruction that has a remark beside it
 
-# Kinds of instructions that mean little for the line that they were made of.
+# Kinds of instructions that say little about the line that they were compiled from.
 LOOSE = ("argument", "wait", "other")
 
 READERS = {"ptx": ptx.read, "sass": sass.read, "gcn": gcn.read}
@@ -26,24 +26,24 @@ NAMES = {"ptx": "PTX", "sass": "SASS", "gcn": "GCN", "cuda": "CUDA C++", "hip": 
 
 @dataclass(frozen=True)
 class Listing:
-    """What a compiler made of a kernel. `print` it, or let a notebook show it.
+    """The compiled code of a kernel. `print` it, or let a notebook show it.
 
     Attributes
     ----------
     kernel, what, arch
         The kernel's name, 'ptx', 'sass', 'gcn', 'cuda' or 'hip', and the architecture ('' for sources).
     rows
-        What is shown.
+        The lines that are shown.
     part
-        What part of the whole that is.
+        The name of the part that is shown.
     stamp
-        Where it comes from: for which architecture, by which compilers; and that it was not run.
+        The architecture and the compilers, and that nothing was run.
     text
         The whole listing, as the compiler wrote it.
     instructions, remarks
-        All instructions of the kernel, and what is said of each.
+        All instructions of the kernel, and the remark on each.
     resources
-        What the kernel uses, as of `Compiled`; empty if it was not asked for.
+        The kernel's resources, as in `Compiled`; empty where `h2d.show` did not need them.
     """
 
     kernel: str
@@ -59,12 +59,12 @@ class Listing:
 
     @property
     def title(self) -> str:
-        """What is shown: the kernel, the language, which part of it."""
+        """The kernel, the language, and the part that is shown."""
         made = f"{NAMES[self.what]} for {self.arch}" if self.arch else NAMES[self.what]
         return f"{self.kernel}, {made}: {self.part}"
 
     def count(self) -> dict[str, int]:
-        """Return how many instructions of the kernel there are of each kind, as `remarks.KINDS` names them."""
+        """Return the number of the kernel's instructions of each kind; `remarks.KINDS` names the kinds."""
         found = Counter(remark.kind for remark in self.remarks)
         return {kind: found[kind] for kind in KINDS if found[kind]}
 
@@ -81,7 +81,7 @@ class Listing:
 
 
 def _lines(row: Row) -> list[str]:
-    """Return a row as one line of text, or as several where it is too long for one."""
+    """Return a row as lines of text: one, or several where the remark is long."""
     if row.sort == "source":
         return [clipped(f"line {row.number} | {row.text}", WIDTH)]
     if row.sort == "label":
@@ -93,14 +93,14 @@ def _lines(row: Row) -> list[str]:
         return [line, *(f"     | ^ {each}" for each in textwrap.wrap(row.remark, WIDTH - 9))]
     if not row.remark:
         return [clipped(f"    {row.text}", WIDTH)]
-    # A long remark takes from the code's columns up to what leaves the operation readable.
+    # A long remark takes columns from the code, as long as the operation stays readable.
     code = clipped(f"    {row.text}", max(CODE, WIDTH - len(row.remark)) - 2)
     first, *rest = textwrap.wrap(row.remark, WIDTH - max(CODE, len(code) + 2))
     return [f"{code:<{CODE - 2}}  {first}", *(" " * CODE + each for each in rest)]
 
 
 def clipped(text: str, width: int) -> str:
-    """Return a text that is no wider than this, its end replaced by … if need be."""
+    """Return a text that is at most `width` columns wide; … replaces what is cut off."""
     return text if len(text) <= width else text[: width - 1].rstrip() + "…"
 
 
@@ -114,12 +114,12 @@ def read(compiled: Compiled, what: str, sources: Sources) -> tuple[list[Instruct
 def make(
     compiled: Compiled, what: str, sources: Sources, *, whole: bool = False, lines: bool = True
 ) -> Listing:
-    """Return the listing of a kernel.
+    """Return the listing of a compiled kernel.
 
     Parameters
     ----------
     compiled
-        What compilers made of it.
+        The compiled kernel.
     what
         'ptx', 'sass' or 'gcn'.
     sources
@@ -189,11 +189,12 @@ def _headings(
     said: Sequence[Remark],
     shown: Sequence[int | tuple[int, ...]],
     exact: bool,
-) -> dict[int, tuple[str, int]]:
-    """Return the line of the source that each instruction is shown under.
+) -> dict[int, tuple[str, int] | None]:
+    """Return the line of the source that each shown instruction stands under.
 
-    Compilers mix the lines. What fetches an argument is shown with what follows and, between instructions of one
-    line, a few for an index of another with these; where everything is shown, each below its own line.
+    Compilers mix the lines. An instruction that fetches an argument stands under the line of the next instructions. A few
+    index instructions of another line, between instructions of one line, stand under that one. With `exact`, each
+    instruction stands under its own line.
     """
     runs: list[list[int]] = []
     for each in shown:
@@ -203,7 +204,7 @@ def _headings(
             runs[-1].append(each)
         else:
             runs.append([each])
-    found: dict[int, tuple[str, int]] = {}
+    found: dict[int, tuple[str, int] | None] = {}
     before: tuple[str, int] | None = None
     for number, run in enumerate(runs):
         place = instructions[run[0]].place
@@ -219,7 +220,7 @@ def _headings(
 
 
 def source_line(place: tuple[str, int], sources: Sources) -> str:
-    """Return the line of the learner's source, without what it is indented by."""
+    """Return a line of the learner's source without its indentation."""
     text, first = sources[place[0]]
     rows = text.splitlines()
     return rows[place[1] - first].strip() if 0 <= place[1] - first < len(rows) else ""

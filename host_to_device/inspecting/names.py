@@ -1,4 +1,8 @@
-"""Names of kernels as compilers mangle them, and as people write them (Itanium C++ ABI, "Mangling")."""
+"""Turns the mangled names of kernels into readable ones, and finds a kernel by its name.
+
+Source: Itanium C++ ABI, "Mangling". The package itanium-demangler is no replacement: it reads neither Numba's tags nor
+`_Float16`.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ TYPES = {
 def readable(mangled: str) -> str:
     """Return a kernel's name with its namespace and template arguments, without its parameters.
 
-    A name that is not mangled, or that has a part which is not known, is returned as it is.
+    A name that is not mangled, or that has a part that is not known here, is returned unchanged.
     """
     if not mangled.startswith("_Z"):
         return mangled
@@ -28,7 +32,7 @@ def readable(mangled: str) -> str:
     while match := re.match(r"L?(\d+)", rest):
         length = int(match.group(1))
         name, rest = rest[match.end() : match.end() + length], rest[match.end() + length :]
-        while tag := re.match(r"B(\d+)", rest):  # Numba's mark of versions
+        while tag := re.match(r"B(\d+)", rest):  # Numba's tag of versions
             rest = rest[tag.end() + int(tag.group(1)) :]
         if rest.startswith("I"):
             arguments, rest = _template(rest[1:])
@@ -42,7 +46,7 @@ def readable(mangled: str) -> str:
 
 
 def _template(rest: str) -> tuple[list[str] | None, str]:
-    """Read template arguments up to their end; None where one is not known."""
+    """Read template arguments up to their end; return None if one is not known, and the rest of the name."""
     found: list[str] = []
     while rest and rest[0] != "E":
         if match := re.match(r"L([a-z])(n?)(\d+)E", rest):
@@ -66,23 +70,23 @@ def _template(rest: str) -> tuple[list[str] | None, str]:
 
 
 def choose(entry: str | None, lowered: str | None, mangled: list[str], what: str = "source") -> str:
-    """Return the mangled name of the kernel that is meant.
+    """Return the mangled name of the kernel that the learner means.
 
     Parameters
     ----------
     entry
-        What the learner calls it, None for the only one.
+        The learner's name for it; None if the source has one kernel only.
     lowered
-        What the compiler calls it, where it said so.
+        The compiler's name for it, if the compiler gave one.
     mangled
-        The kernels that were compiled.
+        The mangled names of all kernels that were compiled.
     what
-        What they are in, for messages.
+        What holds the kernels ("source", "kernel"), for messages.
 
     Raises
     ------
     CannotShow
-        If there is none, none of that name, or no saying which of several.
+        There is no kernel, no kernel of that name, or there are several and `entry` is None.
     """
     if lowered is not None and lowered in mangled:
         return lowered

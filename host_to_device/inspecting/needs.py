@@ -1,4 +1,4 @@
-"""What one block of a kernel takes of a multiprocessor, as the compiler says: registers and shared memory."""
+"""The resources that one block of a kernel needs: registers and shared memory, as the compiler reports them."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from host_to_device.inspecting.compiling import Compiled
 
 @dataclass(frozen=True)
 class Needs:
-    """What one block of a kernel takes.
+    """The resources that one block of a kernel needs.
 
     Attributes
     ----------
     registers
-        Of a thread, 32 bits each; for AMD vector registers.
+        Registers per thread, 32 bits each; for AMD vector registers.
     shared
-        Bytes of shared memory (LDS) of a block, static and dynamic together.
+        Bytes of shared memory (LDS) per block, static and dynamic together.
     scalar_registers
-        Of a wavefront; AMD only.
+        Scalar registers per wavefront; AMD only.
     """
 
     registers: int
@@ -31,39 +31,39 @@ class Needs:
 
 
 def gpu_of(architecture: Target) -> gpus.GPU | None:
-    """Return a GPU of the book's table with this architecture; None where there is none."""
+    """Return the first GPU of the table with this architecture; None if the table has none."""
     found = gpus.find_architecture(architecture.name)
     return None if found is None else gpus.typical(found)
 
 
 def needs_from(compiled: Compiled) -> Needs:
-    """Return what a block of a compiled kernel takes."""
+    """Return the resources that a block of a compiled kernel needs."""
     of = compiled.resources
     if compiled.architecture.vendor == "AMD":
-        return Needs(of["vgprs"], of["lds_bytes"], of["sgprs"])  # the count of both kinds, AccVGPRs included
+        return Needs(of["vgprs"], of["lds_bytes"], of["sgprs"])  # `vgprs` counts AccVGPRs too
     return Needs(of["registers"], of["shared_bytes"])
 
 
 def needs_of(kernel: Any, target: str, **how: Any) -> tuple[Needs, str]:
-    """Compile a kernel for a target, and return what a block of it takes, and its name.
+    """Compile a kernel for a target; return the resources that a block of it needs, and the kernel's name.
 
     Parameters
     ----------
     kernel
-        As of `h2d.show`.
+        As for `h2d.show`.
     target
         The architecture: "sm_90", "gfx942".
     how
-        `types`, `args` and `entry`, as of `h2d.show`.
+        `types`, `args` and `entry`, as for `h2d.show`.
 
     Raises
     ------
     TypeError
-        There is another keyword.
+        `how` has another keyword.
     MissingTool
         A compiler is not installed; the message is the command that installs it.
     CannotShow
-        It cannot be compiled: one line.
+        The kernel cannot be compiled; the message is one line.
     """
     if other := set(how) - {"types", "args", "entry"}:
         raise TypeError(f"h2d.occupancy has no argument {min(other)!r}")

@@ -1,9 +1,9 @@
-"""How many blocks of a kernel fit on a multiprocessor at a time, and what keeps more from fitting.
+"""`h2d.occupancy`: how many blocks of a kernel fit on a multiprocessor at a time, and which resource limits them.
 
-A block gets its warps, registers and shared memory when it starts and keeps them until it ends, so whichever runs out
-first limits how many blocks are there together. Occupancy is the share of the multiprocessor's places for warps that
-they fill. It is worked out here and not measured, by the rules of NVIDIA's `cuda_occupancy.h` and, for AMD, by the
-limits that LLVM's back end works with.
+A block gets its warps, registers and shared memory when it starts and keeps them until it ends, so the resource that
+runs out first limits how many blocks are resident together. Occupancy is the share of the multiprocessor's warp slots
+that they fill. It is computed, not measured, by the rules of NVIDIA's `cuda_occupancy.h` and, for AMD, by the limits in
+LLVM's back end.
 """
 
 from __future__ import annotations
@@ -25,7 +25,13 @@ REGISTERS, SHARED, WARPS, BLOCKS = "registers", "shared memory", "warps", "block
 SCALAR = "scalar registers"
 
 COLOURS = {REGISTERS: BLUE, SHARED: ORANGE, WARPS: GREEN, BLOCKS: PURPLE, SCALAR: QUIET}
-LETTERS = {REGISTERS: "r", SHARED: "s", WARPS: "w", BLOCKS: "b", SCALAR: "c"}  # for those who see no colours
+LETTERS = {
+    REGISTERS: "r",
+    SHARED: "s",
+    WARPS: "w",
+    BLOCKS: "b",
+    SCALAR: "c",
+}  # the letter says in black and white what the colour says
 
 
 @dataclass(frozen=True)
@@ -36,17 +42,17 @@ class Fit:
     blocks: int
     warps: int
     occupancy: float
-    limits: dict[str, float]  # blocks that each resource has room for; infinite where none of it is taken
-    taken: dict[str, int]  # of each resource by one block, as it is allocated
+    limits: dict[str, float]  # blocks that each resource has room for; infinite if a block takes none of it
+    taken: dict[str, int]  # units of each resource that one block takes, as they are allocated
 
     @property
     def limited_by(self) -> tuple[str, ...]:
-        """What there is no more of, the resource with the least room; more than one where they tie."""
+        """The resource with the least room; more than one if they tie."""
         return tuple(name for name, blocks in self.limits.items() if blocks == self.blocks)
 
 
 def fit(architecture: gpus.Architecture, needs: Needs, threads: int) -> Fit:
-    """Return how often a block of so many threads fits on a multiprocessor; 0 blocks where it cannot run at all."""
+    """Return how many blocks of `threads` threads fit on a multiprocessor; 0 if the block cannot run at all."""
     a = architecture
     warps = _divided(threads, a.warp_size)
     registers = _rounded(needs.registers * a.warp_size, a.register_unit)  # of a warp
@@ -59,10 +65,10 @@ def fit(architecture: gpus.Architecture, needs: Needs, threads: int) -> Fit:
     }
     taken = {REGISTERS: registers * warps, SHARED: shared, WARPS: warps, BLOCKS: 1}
     if a.vendor == "AMD":
-        if warps == 1:  # a wavefront that is a work-group by itself needs no place for a barrier
+        if warps == 1:  # a work-group of one wavefront needs no barrier slot
             limits[BLOCKS] = math.inf
         if a.scalar_registers and needs.scalar_registers:
-            of_wave = _rounded(needs.scalar_registers, a.scalar_register_unit)
+            of_wave = _rounded(needs.scalar_registers, a.scalar_register_unit or 1)
             limits[SCALAR] = a.scalar_registers // of_wave * a.parts // warps
             taken[SCALAR] = of_wave * warps
     blocks = int(min(limits.values()))
@@ -70,7 +76,7 @@ def fit(architecture: gpus.Architecture, needs: Needs, threads: int) -> Fit:
 
 
 def _by_registers(a: gpus.Architecture, of_thread: int, of_warp: int, warps: int) -> float:
-    """Count in parts: a warp's registers lie in one of them, so what is left over in two parts is of no use."""
+    """Return the blocks that registers have room for. A warp's registers lie in one part, so leftovers do not add up."""
     if of_warp == 0:
         return math.inf
     in_part = a.registers_per_multiprocessor // a.parts // of_warp  # warps
@@ -94,7 +100,7 @@ def _rounded(count: int, unit: int) -> int:
 
 
 class Occupancy:
-    """What `h2d.occupancy` found: for the block size that was asked for, and over all others.
+    """The result of `h2d.occupancy`: for the given block size, and for every other one.
 
     Attributes
     ----------
@@ -103,15 +109,15 @@ class Occupancy:
     threads_per_block
         Threads of a block.
     blocks, warps
-        Blocks and warps that are on a multiprocessor at a time.
+        Blocks and warps that are resident on a multiprocessor at a time.
     occupancy
-        Warps, as a share of the places that the multiprocessor has for them: 0 to 1.
+        The share of the multiprocessor's warp slots that these warps fill: 0 to 1.
     limited_by
-        What there is no more of: "registers", "shared memory", "warps", "blocks".
+        The resources that limit the number of blocks: "registers", "shared memory", "warps", "blocks".
     limits
-        Blocks that each of these has room for.
+        The number of blocks that each resource has room for.
     over_sizes
-        (threads a block, occupancy, what limits) for every block size of whole warps.
+        (threads per block, occupancy, limiting resources) for every block size of whole warps.
     """
 
     def __init__(self, gpu: gpus.GPU, threads: int, needs_at: Callable[[int], Needs], of: str = "") -> None:
@@ -130,7 +136,7 @@ class Occupancy:
 
     @property
     def _words(self) -> tuple[str, str, str]:
-        """What the maker calls a multiprocessor, a warp and a block."""
+        """The maker's words for a multiprocessor, warps and blocks."""
         if self.gpu.vendor == "NVIDIA":
             return "SM", "warps", "blocks"
         return ("WGP" if "RDNA" in self.gpu.architecture.family else "CU"), "wavefronts", "work-groups"
@@ -168,7 +174,7 @@ class Occupancy:
         )
 
     def title(self) -> str:
-        """Return what was worked out, and that it was not measured."""
+        """Return what the table shows, and that it was computed."""
         shared = f", {self.needs.shared:,} bytes of shared memory a block" if self.needs.shared else ""
         of = f"{self.of}: " if self.of else ""
         return (
@@ -177,7 +183,7 @@ class Occupancy:
         )
 
     def table(self) -> Table:
-        """Return what each resource has room for."""
+        """Return a table: for each resource what a block takes, what there is, and the blocks it has room for."""
         a, (unit, warps, blocks) = self.gpu.architecture, self._words
         there = {
             REGISTERS: a.registers_per_multiprocessor,
@@ -211,7 +217,7 @@ class Occupancy:
         return str(self.table())
 
     def alt(self) -> str:
-        """Return what the picture shows, for those who do not see it."""
+        """Return what the picture shows, in words."""
         runs: list[list[Any]] = []
         for each in self._fits:
             key = (f"{each.occupancy:.0%}", each.limited_by)
@@ -226,7 +232,7 @@ class Occupancy:
         return f"Occupancy over threads a block, with what limits it. {'; '.join(said)}. {self.summary()}"
 
     def svg(self) -> str:
-        """Return the picture: a bar for each block size, in the colour and with the letter of what limits it."""
+        """Return the picture: a bar for each block size, in the colour and with the letter of its limiting resource."""
         left, right, top, bottom, width, height = 40, 16, 26, 54, 490, 256
         a = self.gpu.architecture
         plot, tall = width - left - right, height - top - bottom
@@ -265,7 +271,7 @@ class Occupancy:
         return svg.picture(parts, self.alt(), (0, 0, width, height + 4), width * 1.3)
 
     def html(self) -> str:
-        """Return the picture, and below it the result in words and as a table."""
+        """Return the picture as HTML, and below it the result in words and as a table."""
         return (
             f'{DARK}<figure class="h2d-figure" style="margin: 1rem 0; padding: 0">{self.svg()}'
             f'<figcaption style="margin: 0.5rem 0; max-width: 68ch; text-align: left">{escape(self.title())}. '
@@ -297,27 +303,27 @@ def occupancy(
     shared: int | Callable[[int], int] = 0,
     **how: Any,
 ) -> Occupancy:
-    """Return how many blocks of a kernel fit on a GPU's multiprocessor at a time, and what keeps more from fitting.
+    """Return how many blocks of a kernel fit on a GPU's multiprocessor at a time, and which resource limits them.
 
     Parameters
     ----------
     kernel
-        A kernel, as `h2d.show` takes it: it is compiled for the GPU, and its registers and static shared memory are
-        those of the compiler. Or the number of registers of a thread.
+        A kernel, as for `h2d.show`: it is compiled for the GPU, and the compiler gives its registers and its static
+        shared memory. Or the number of registers per thread.
     threads_per_block
         Threads of a block, or its shape.
     gpu
         The GPU's name, "A100" or "MI300X"; `host_to_device.hardware.gpus` has the table.
     shared
-        Bytes of dynamic shared memory of a block, on top of what the kernel declares; or a function of the number of
-        threads that returns them.
+        Bytes of dynamic shared memory per block, in addition to what the kernel declares; or a function that returns them
+        for a number of threads.
     how
-        For a kernel, what `h2d.show` takes: `types`, `args`, `entry`.
+        For a kernel, `types`, `args` and `entry` as for `h2d.show`.
 
     Raises
     ------
     ValueError
-        There is no such GPU in the table, a block has no such size, or registers or bytes are not whole numbers.
+        The table has no such GPU, a block cannot have this size, or registers or bytes are not whole numbers.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Listings as HTML: in notebooks and in the book, light and dark, wide and as narrow as a phone."""
+"""Renders listings as HTML for notebooks and the book: light and dark, on wide pages and on phones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from html import escape
 from host_to_device.inspecting.rows import Row
 from host_to_device.rendering.palette import BLUE, DARK, GREEN, INK, LINE, PURPLE, QUIET, WARNING
 
-# Colours by what an instruction does; the remark says it, too.
+# Colours by the kind of an instruction; the remark says the same in words.
 COLOURS = {
     **dict.fromkeys(("load", "store", "copy"), BLUE),
     **dict.fromkeys(("shared", "barrier", "shuffle"), GREEN),

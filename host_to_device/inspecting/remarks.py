@@ -1,4 +1,4 @@
-"""What is said of an instruction: one short remark, in the words of the field."""
+"""The remark on each instruction: what it does, in a few words; the rules stand in `languages`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from host_to_device.inspecting.instructions import Instruction
 from host_to_device.inspecting.languages import gcn, ptx, sass
 
-# Kinds of remarks, with what they are called where they are counted.
+# The kinds of remarks, with their names in tables of counts.
 KINDS = {
     "load": "loads from global memory",
     "store": "stores to global memory",
@@ -36,13 +36,13 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Remark:
-    """What an instruction does: its kind, one of `KINDS`, and a sentence without a full stop."""
+    """What an instruction does: its kind, one of `KINDS`, and a few words without a full stop."""
 
     kind: str
     text: str
 
 
-# A pattern of the whole instruction, the kind, and what is said: groups of the pattern stand in braces.
+# A pattern that the instruction starts with, the kind, and the remark; {0} in it is the pattern's first group.
 Rule = tuple[str, str, str | Callable[[re.Match], str]]
 RULES: Mapping[str, Sequence[Rule]] = {
     "ptx": ptx.RULES,
@@ -68,17 +68,17 @@ def of(
     what
         'ptx', 'sass' or 'gcn'.
     instructions
-        Those of one kernel, in their order: what a branch means depends on where it leads.
+        The instructions of one kernel, in order: the remark on a branch depends on its target.
     resources
-        What the kernel uses; accesses to local memory are spills where the compiler says that there are some.
+        The resources of the kernel. If the compiler reports spills, accesses to local memory count as spills.
     parameters
-        What the kernel's parameters are called, by their number in the PTX.
+        The names of the kernel's parameters, in the order of the PTX.
     """
     at = {label: place for place, each in enumerate(instructions) for label in each.labels}
     spills = any(
         resources.get(name) for name in ("spill_stores", "spill_loads", "vgpr_spills", "sgpr_spills")
     )
-    told = any(each.note == "SpillRefill" for each in instructions)  # newer disassemblers say it of each
+    told = any(each.note == "SpillRefill" for each in instructions)  # newer disassemblers mark each one
     found = []
     for place, each in enumerate(instructions):
         if each.target is not None:

@@ -1,4 +1,4 @@
-"""What a kernel takes of a multiprocessor, as the compiler says, and how many blocks of it fit on a GPU."""
+"""The resources view of `h2d.show`: registers and memory that the compiler reports, and the occupancy they allow."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from host_to_device.inspecting.needs import gpu_of, needs_from
 from host_to_device.inspecting.occupancy import Occupancy
 from host_to_device.rendering.table import Table
 
-SHOWN = 256  # threads a block that the occupancy is said for
+SHOWN = 256  # threads per block for which the table gives the occupancy
 
-# What is shown of a compiler's numbers: name, what it is called, its unit; those of NVIDIA, then those of AMD.
+# The rows of the table: key in `Compiled.resources`, name, unit; NVIDIA's and AMD's.
 ROWS = (
     ("registers", "registers", "a thread"),
     ("vgprs", "vector registers", "a lane"),
@@ -41,17 +41,17 @@ ALWAYS = {
 
 
 class Resources:
-    """The resources view of `h2d.show`: a table, and the occupancy drawn over block sizes.
+    """The resources of a compiled kernel: a table, and a picture of the occupancy over block sizes.
 
     Attributes
     ----------
     resources
-        The compiler's numbers, as `Compiled.resources` has them.
+        The compiler's numbers, as in `Compiled.resources`.
     table
-        Them as a table.
+        The same numbers as a table.
     occupancy
-        What `h2d.occupancy` says of them, for 256 threads a block; None for an architecture without a GPU in the
-        book's table.
+        The result of `h2d.occupancy` for 256 threads per block; None if the table of GPUs has no GPU with this
+        architecture.
     """
 
     def __init__(self, compiled: Compiled) -> None:
@@ -71,7 +71,7 @@ class Resources:
         found = []
         if self.resources.get("spill_stores") or self.resources.get("vgpr_spills"):
             found.append(
-                "It spills: there were too few registers, and what did not fit goes to memory and comes back."
+                "Register spill: there were too few registers, so values go to memory and come back."
             )
         if self.occupancy is not None:
             of = self.occupancy

@@ -7,21 +7,21 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Row:
-    """One line of what is shown.
+    """One line of a shown listing.
 
     Attributes
     ----------
     sort
-        'source' for a line of the source, 'label', 'instruction', 'fold' for instructions that are left out, 'code'
-        for a line of a generated source.
+        'source' for a line of the source, 'label', 'instruction', 'fold' for folded instructions, 'code' for a line of a
+        generated source.
     text
         The line itself.
     remark
-        What is said of it, or nothing.
+        The remark on it, or nothing.
     kind
         The remark's kind.
     number
-        Of a line of a source, its number.
+        The line's number in its source; None for a line that is not of a source.
     """
 
     sort: str

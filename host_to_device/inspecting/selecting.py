@@ -1,4 +1,4 @@
-"""Which part of a listing matters: the loop that does the work or, without one, what lies between guard and store."""
+"""Finds the part of a listing that matters: the loop that does the work or, without one, the code from guard to store."""
 
 from __future__ import annotations
 
@@ -10,21 +10,19 @@ from dataclasses import dataclass
 from host_to_device.inspecting.instructions import Instruction
 from host_to_device.inspecting.remarks import Remark
 
-# What an instruction of a kind says for its loop being the one that matters.
+# How much an instruction of a kind counts towards its loop being the one that matters.
 WEIGHTS = {
     **{"tensor": 8, "load": 2, "store": 2, "shared": 2, "atomic": 2, "fma": 2, "copy": 2},
     **{"arithmetic": 1, "double": 2, "shuffle": 2, "barrier": 1, "spill": 1},
 }
-RETRIED = re.compile(
-    r"\.cas\.|CAS|cmpswap|cmpst"
-)  # how an atomic that the GPU has not is made of one that it has
+RETRIED = re.compile(r"\.cas\.|CAS|cmpswap|cmpst")  # a loop that emulates an atomic which the GPU lacks
 MEMORY = ("load", "store", "shared", "atomic", "copy", "spill")
-MOST = 32  # lines of a part that are shown before some are left out
+MOST = 32  # the most lines of a part that are shown in full
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a listing: from `start` up to, not including, `stop`, and what it is."""
+    """A part of a listing: instructions `start` to `stop` (exclusive), and its name."""
 
     start: int
     stop: int
@@ -32,7 +30,7 @@ class Part:
 
 
 def loops(instructions: Sequence[Instruction]) -> list[tuple[int, int]]:
-    """Return the loops: first and last instruction of each, found by the branches that lead back."""
+    """Return the loops: first and last instruction of each, found by backward branches."""
     at = {label: place for place, each in enumerate(instructions) for label in each.labels}
     return sorted(
         {
@@ -44,7 +42,7 @@ def loops(instructions: Sequence[Instruction]) -> list[tuple[int, int]]:
 
 
 def choose(instructions: Sequence[Instruction], remarks: Sequence[Remark]) -> Part:
-    """Return the part that matters."""
+    """Return the part of a listing that matters."""
     found = loops(instructions)
     innermost = [
         loop
@@ -54,10 +52,10 @@ def choose(instructions: Sequence[Instruction], remarks: Sequence[Remark]) -> Pa
 
     def weight(loop: tuple[int, int]) -> int:
         if any(RETRIED.search(each.op) for each in instructions[loop[0] : loop[1] + 1]):
-            return 0  # it tries again what it did not get: no loop of the source
+            return 0  # it retries an atomic: no loop of the source
         return sum(WEIGHTS.get(remark.kind, 0) for remark in remarks[loop[0] : loop[1] + 1])
 
-    # A loop that only waits does no work: it needs arithmetic and an access, or two accesses, to count.
+    # A loop that only waits does no work: to count, a loop needs arithmetic and an access, or two accesses.
     working = [loop for loop in innermost if weight(loop) > 2]
     if working:
         start, stop = max(working, key=weight)
@@ -66,7 +64,7 @@ def choose(instructions: Sequence[Instruction], remarks: Sequence[Remark]) -> Pa
 
 
 def _straight(instructions: Sequence[Instruction], remarks: Sequence[Remark]) -> Part:
-    """Return what lies between the guard and the last store, or between the first and the last access."""
+    """Return the part from the guard to the last store or, without a guard, from the first access to the last."""
     last = max((place for place, each in enumerate(remarks) if each.kind in MEMORY), default=None)
     if last is None:
         return Part(0, len(instructions), "everything")
@@ -74,7 +72,7 @@ def _straight(instructions: Sequence[Instruction], remarks: Sequence[Remark]) ->
     guard = next((place for place, each in enumerate(remarks[:first]) if each.kind == "guard"), None)
     if guard is None:
         return Part(first, last + 1, "from the first access to memory to the last")
-    # The comparison that the guard goes by stands somewhat before it.
+    # The comparison that sets the guard's predicate stands a few instructions before it.
     start = next((place for place in range(guard, -1, -1) if remarks[place].kind == "compare"), guard)
     end = "store" if remarks[last].kind == "store" else "access to memory"
     return Part(start, last + 1, f"from the guard to the last {end}")
@@ -83,14 +81,14 @@ def _straight(instructions: Sequence[Instruction], remarks: Sequence[Remark]) ->
 def fold(
     instructions: Sequence[Instruction], remarks: Sequence[Remark], part: Part
 ) -> list[int | tuple[int, ...]]:
-    """Return what is shown of a part: the places of instructions, and together those that are left out in a row.
+    """Return the instructions of a part that are shown: a place each, or a tuple of places for a folded run.
 
-    Nothing is left out of a part of up to `MOST` instructions. From longer ones go first the runs of instructions for
-    indices and the like, then of the others those that repeat what was shown.
+    A part of at most `MOST` instructions is shown in full. In a longer one, runs of index arithmetic and the like are
+    folded first, then instructions that repeat ones already shown.
     """
     places = list(range(part.start, part.stop))
     if len(places) <= MOST:
-        return places
+        return [*places]
     targets = {each.target for each in instructions}
     starts = {place for place in places if targets.intersection(instructions[place].labels)}
     shown: list[int | tuple[int, ...]] = []
@@ -104,7 +102,7 @@ def fold(
 def _left_out(
     instructions: Sequence[Instruction], remarks: Sequence[Remark], places: Sequence[int], often: int
 ) -> set[int]:
-    """Return the places of what is no work, and of work that was shown this often."""
+    """Return the places to fold: instructions that do no work, and work already shown `often` times."""
     seen: Counter[tuple[str, str]] = Counter()
     found = set()
     for place in places:
@@ -118,7 +116,7 @@ def _left_out(
 
 
 def _runs(left_out: set[int], places: Sequence[int], starts: set[int]) -> list[int | tuple[int, ...]]:
-    """Return the places that are shown, and the runs of those that are not; a run of one is shown."""
+    """Return the places that are shown and the folded runs; a run of one instruction is shown."""
     shown: list[int | tuple[int, ...]] = []
     for place in places:
         if place not in left_out:
@@ -131,7 +129,7 @@ def _runs(left_out: set[int], places: Sequence[int], starts: set[int]) -> list[i
 
 
 def root(op: str) -> str:
-    """Return an instruction's name without the details: 'ld.global', 'LDG', 'global_load'."""
+    """Return an operation's name without modifiers: 'ld.global', 'LDG', 'global_load'."""
     if op[:1].isupper():
         return op.partition(".")[0]
     if "." in op:

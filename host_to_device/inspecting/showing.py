@@ -1,4 +1,4 @@
-"""`h2d.show`: what a compiler made of a kernel, with no GPU."""
+"""`h2d.show`: the code that a compiler makes of a kernel; it needs no GPU."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def show(
     whole: bool = False,
     lines: bool = True,
 ) -> Any:
-    """Show what a compiler makes of a kernel: nothing is run, and no GPU is needed.
+    """Show the code that a compiler makes of a kernel. Nothing is run, and no GPU is needed.
 
-    Shown is the loop that does the work or, in a kernel without one, what lies between its guard and its last store:
-    each instruction with what it does, below the line of the source that it was made of.
+    The listing has the loop that does the work or, in a kernel without a loop, the part from its guard to its last store.
+    Each instruction stands below the line of the source that it was compiled from, with a remark that says what it does.
 
     Parameters
     ----------
@@ -34,20 +34,20 @@ def show(
         A Numba kernel; a `cupy.RawKernel`, `RawModule`, `ElementwiseKernel`, `ReductionKernel` or a kernel of
         `cupyx.jit`; CUDA C++, HIP or PTX as a string; or the path of a .cu, .hip or .ptx file.
     what
-        'ptx', NVIDIA's assembly language for no GPU in particular; 'sass', the machine code of one; 'gcn', that of
+        'ptx', NVIDIA's virtual assembly language; 'sass', the machine code of an NVIDIA GPU; 'gcn', the machine code of
         an AMD GPU; 'cuda', the CUDA C++ that CuPy generates; 'hip', CUDA C++ converted to HIP; 'resources', the
-        registers and memory that the kernel takes.
+        registers and memory that the kernel uses.
     arch
-        For which GPU: 'sm_75', 'sm_90', 'gfx942', or a GPU's name such as 'A100' or 'MI300X'. sm_90 if not given,
-        for GCN gfx942.
+        The GPU to compile for: 'sm_75', 'sm_90', 'gfx942', or a GPU's name such as 'A100' or 'MI300X'. The default is
+        sm_90, and gfx942 for GCN.
     types
-        Of a Numba kernel's arguments: 'float32[::1], float32[::1], int64', or a tuple of Numba's types. `[::1]` is an
-        array without gaps, as launches have them; one of `[:]` is read through its strides. Not needed for a kernel
-        with a signature, or that has been launched.
+        The types of a Numba kernel's arguments: 'float32[::1], float32[::1], int64', or a tuple of Numba's types.
+        `[::1]` is a contiguous array, as launches usually have; `[:]` is an array that is read through its strides. A
+        kernel that has a signature or has been launched needs no types.
     args
-        Arguments as for a launch, to take the types from; nothing happens to them.
+        Arguments as for a launch; `show` takes their types and does nothing else with them.
     entry
-        The name of the kernel, where the source has several ('scale'), or is a template ('add<float>').
+        The name of the kernel, if the source has several ('scale') or is a template ('add<float>').
     whole
         True shows every instruction.
     lines
@@ -56,16 +56,16 @@ def show(
     Returns
     -------
     Listing
-        What is shown as text and, in a notebook, as HTML. `.text` has all of it as the compiler wrote it,
-        `.instructions` and `.remarks` what was read in it. For 'resources' a table.
+        The listing, as text and, in a notebook, as HTML. `.text` is the whole listing as the compiler wrote it;
+        `.instructions` and `.remarks` have every instruction and its remark. For 'resources' a table.
 
     Raises
     ------
     MissingTool
-        If a compiler is not installed: the message is the one command that installs it.
+        A compiler is not installed; the message is the command that installs it.
     CannotShow
-        If the kernel cannot be compiled, or not for this architecture: one line that says why, with the source's
-        line where it is at fault.
+        The kernel cannot be compiled, or not for this architecture. The message is one line, with the source's line if
+        that line has the error.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Sources that tools write: the CUDA C++ of CuPy's kernels, and CUDA C++ converted to HIP."""
+"""Listings of sources that tools write: the CUDA C++ of CuPy's kernels, and CUDA C++ converted to HIP."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from host_to_device.inspecting.errors import CannotShow
 from host_to_device.inspecting.listing import Listing
 from host_to_device.inspecting.rows import Row
 
-# What is said of lines that CuPy writes.
+# The remarks on lines that CuPy writes.
 OF_CUPY = (
     (r"\s*typedef \w[\w ]* (\w);", "the letter in the parameter list stands for this type here"),
     (
         r".*__global__ void",
         "the kernel: an array comes with its shape and strides, CArray<type, dimensions, …>",
     ),
-    (r"\s*CUPY_FOR\(", "a grid-stride loop: each thread takes every so many-th element"),
+    (r"\s*CUPY_FOR\(", "a grid-stride loop: each thread steps by the number of threads in the grid"),
     (r"\s*_ind\.set\(", "where element i is in each dimension"),
     (r"\s*const [\w ]+ &?(\w+) = _raw_\w+\[", "one element, under the name of your parameter"),
     (r"\s*[\w ]+ &(\w+) = _raw_\w+\[", "what your operation assigns to"),
@@ -34,7 +34,7 @@ OF_CUPY = (
     (r"\s*POST_MAP\(", "your last expression, once for each result"),
 )
 
-# What hipify leaves as it is, and what that means on an AMD GPU.
+# The remarks on code that hipify does not convert.
 NOT_CONVERTED = (
     (r"\basm\b", "inline PTX: not converted, and no AMD GPU has it"),
     (r"0x[fF]{8}\b|\bFULL_MASK\b", "a mask of 32 lanes: not converted; a wavefront of CDNA has 64"),
@@ -57,16 +57,16 @@ def make(
     Parameters
     ----------
     kernel, args, entry, whole
-        As of `h2d.show`. Short is what differs, for HIP, and what is in the kernel, for CUDA C++.
+        As for `h2d.show`. Without `whole`, HIP shows the lines that differ, and CUDA C++ the kernel alone.
     what
         'cuda' or 'hip'.
 
     Raises
     ------
     MissingTool
-        If CuPy or PyTorch is not installed.
+        CuPy or PyTorch is not installed.
     CannotShow
-        If there is nothing to generate or to convert.
+        There is nothing to generate or to convert.
     """
     given = sources.given(kernel, entry)
     if what == "cuda":

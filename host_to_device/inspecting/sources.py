@@ -1,4 +1,4 @@
-"""What `h2d.show` was given: a Numba kernel, one of CuPy's, CUDA C++ or HIP as text or file; and how it is compiled."""
+"""Recognizes what `h2d.show` is given (a Numba or CuPy kernel, C++ as text or file) and compiles it accordingly."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from host_to_device.inspecting.errors import CannotShow
 from host_to_device.inspecting.instructions import Sources
 
 HIP = re.compile(r'#\s*include\s*[<"]hip/|\bhipLaunch|__HIP_|__builtin_amdgcn_')
-MOST_BYTES = 4 << 20  # of a source file
+MOST_BYTES = 4 << 20  # the largest source file
 
 
 @dataclass(frozen=True)
 class Given:
-    """A kernel, as far as it is known before anything is compiled.
+    """A kernel before it is compiled.
 
     Attributes
     ----------
     language
         'numba', 'cuda', 'hip', 'ptx', or 'cupy' for a kernel whose source CuPy generates.
     entry
-        The kernel's name, None if its source may have several.
+        The kernel's name; None if it is not known yet.
     text
         The source; empty for Numba's and CuPy's kernels.
     options
@@ -50,19 +50,19 @@ class Given:
 
 
 def given(kernel: Any, entry: str | None = None) -> Given:
-    """Find out what was given.
+    """Recognize a kernel.
 
     Parameters
     ----------
     kernel
         A kernel, its source, or the path of a file.
     entry
-        The name of the kernel that is meant, for sources with several.
+        The name of the kernel, for a source with several.
 
     Raises
     ------
     CannotShow
-        If it is nothing that can be compiled for a GPU.
+        It cannot be compiled for a GPU.
     """
     if isinstance(kernel, os.PathLike):
         return _file(Path(kernel), entry)
@@ -111,7 +111,7 @@ def _text(text: str, entry: str | None, file: str = "") -> Given:
 
 
 def _host_function(text: str, entry: str) -> str | None:
-    """Return what a function is that is no kernel, or None where it is one, or is not found."""
+    """Return what kind of function `entry` is if it is no kernel; None if it is one or is not found."""
     code = re.sub(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", " ", text, flags=re.S)
     heads = re.findall(rf"(?:^|[;{{}}])([^;{{}}]*?)\b{entry}\s*\([^;{{}}]*\)\s*\{{", code, re.S)
     if not heads or any("__global__" in head for head in heads):
@@ -127,7 +127,7 @@ def _file(path: Path, entry: str | None) -> Given:
         what = f"{str(path)!r} is neither a kernel's source nor a file that can be read"
         raise CannotShow(f"{what} ({problem.strerror})") from None
     except ValueError:
-        raise CannotShow(f"{path.name} is no text") from None
+        raise CannotShow(f"{path.name} is not a text file in UTF-8") from None
     if text is None:
         raise CannotShow(f"{path.name} is larger than {MOST_BYTES >> 20} MiB: give the kernel alone")
     return _text(text, entry, path.name)
@@ -148,23 +148,23 @@ def compiled(
     Parameters
     ----------
     kernel, arch, types, args, entry
-        As of `h2d.show`.
+        As for `h2d.show`.
     upto
-        As of `compiling.compile`.
+        As for `compiling.compile`.
     vendor
-        'NVIDIA' or 'AMD', where the architecture has to be one of theirs.
+        'NVIDIA' or 'AMD', if the architecture has to be of this vendor.
 
     Returns
     -------
     tuple
-        What came of it, and the learner's files that its listings name.
+        The compiled kernel, and the learner's files that its listings name.
 
     Raises
     ------
     MissingTool
-        If a compiler that it takes is not installed.
+        A compiler that it needs is not installed.
     CannotShow
-        If it cannot be compiled: one line.
+        It cannot be compiled; the message is one line.
     """
     found = given(kernel, entry)
     if vendor is not None:
@@ -193,7 +193,7 @@ def compiled(
 
 
 def _compiled(found: Given, arch: object, upto: str, options: tuple[str, ...]) -> Compiled:
-    """Compile a source; where the compiler refuses it, without what in it is for the host."""
+    """Compile a source; if the compiler refuses it, compile it again without its host code."""
     try:
         return compiling.compile(found.text, found.entry, found.language, arch, upto=upto, options=options)
     except CannotShow as problem:
@@ -219,7 +219,7 @@ def _nvidia(arch: object, found: Given) -> targets.Target:
 
 
 def _parameters(text: str, name: str) -> tuple[str, ...]:
-    """Return the names of a kernel's parameters in C++, as far as its source shows them plainly."""
+    """Return the names of a C++ kernel's parameters; nothing if its source does not show them plainly."""
     plain = re.escape(name.partition("<")[0].rpartition("::")[2])
     match = re.search(
         rf"__global__[^;{{]*?\b{plain}\s*\(([^{{;]*?)\)\s*\{{", re.sub(r"//[^\n]*", "", text), re.S
@@ -234,7 +234,7 @@ def _parameters(text: str, name: str) -> tuple[str, ...]:
         else:
             parts[-1] += letter
     found = [re.search(r"(\w+)\s*(?:\[[^\]]*\]\s*)*$", part.partition("=")[0].strip()) for part in parts]
-    return tuple(each.group(1) for each in found) if all(found) else ()
+    return tuple(each.group(1) for each in found if each) if all(found) else ()
 
 
 # ---------------------------------------------------------------- Numba's types
@@ -264,12 +264,12 @@ def _numba(
 
 
 def signature_of(kernel: Any, types: Any, args: Sequence[Any] | None) -> tuple[Any, ...]:
-    """Return Numba's types of a kernel's arguments: those given, the arguments', the kernel's own, the last launch's.
+    """Return Numba's types of a kernel's arguments: `types`, those of `args`, its signature's or its last launch's.
 
     Raises
     ------
     CannotShow
-        If there are none, or they do not fit the kernel.
+        There are none, or they do not fit the kernel.
     """
     import inspect
 
@@ -298,7 +298,7 @@ def signature_of(kernel: Any, types: Any, args: Sequence[Any] | None) -> tuple[A
 
 
 def _known(kernel: Any) -> list[tuple]:
-    """Return the types that a kernel was declared for or launched with, the latest last."""
+    """Return the types that a kernel was declared with or launched with, the latest last."""
     own = getattr(kernel, "given_signatures", None)
     if own is None:  # Numba's
         return [tuple(getattr(each, "args", each)) for each in getattr(kernel, "signatures", ())]
@@ -313,7 +313,7 @@ def _read(types: Any) -> tuple[Any, ...]:
     try:
         if isinstance(types, str):
             text = types.strip()
-            # A list of types is one, whether it is written with brackets around it or not.
+            # Brackets around the list of types are optional.
             return sigutils.normalize_signature(text if text.endswith(")") and "(" in text else f"({text},)")[
                 0
             ]

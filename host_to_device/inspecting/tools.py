@@ -1,7 +1,6 @@
-"""Where the compilers and disassemblers are, and how they are called: without a shell, in a private folder, in time.
+"""Finds the compilers and disassemblers and runs them: without a shell, in a private folder, with a time limit.
 
-They come from packages on PyPI (`requirements-inspect.txt`), or from a CUDA toolkit that is installed already. None
-of them needs a GPU.
+They come from packages on PyPI (`requirements-inspect.txt`) or from an installed CUDA toolkit. None needs a GPU.
 """
 
 from __future__ import annotations
@@ -23,12 +22,11 @@ from typing import Any
 
 from host_to_device.inspecting.errors import CannotShow, MissingTool
 
-SECONDS = 60  # that one run of a compiler may take
-MOST_OUTPUT = 64 << 20  # bytes that are read of what one prints
+SECONDS = 60  # time limit of one run of a compiler
 HERE = Path(__file__).parent / "children"
 EXECUTABLE = ".exe" if os.name == "nt" else ""
 
-# What is asked for in messages.
+# The tools by their names in messages.
 PURPOSES = {
     "nvrtc": "NVRTC, which compiles CUDA C++",
     "ptxas": "ptxas, which turns PTX into machine code",
@@ -42,12 +40,12 @@ PURPOSES = {
 
 @dataclass(frozen=True)
 class Tool:
-    """Something to call or to load.
+    """A program or a library.
 
     Attributes
     ----------
     name
-        What it is called in messages.
+        Its name in messages.
     path
         Its file.
     """
@@ -57,7 +55,7 @@ class Tool:
 
     @functools.cached_property
     def identity(self) -> str:
-        """What changes when the tool does."""
+        """A text that changes when the tool changes."""
         about = self.path.stat()
         return f"{self.path} {about.st_size} {about.st_mtime_ns}"
 
@@ -70,7 +68,7 @@ def install_command() -> str:
 
 
 def missing(name: str) -> MissingTool:
-    """Return the error that says that a tool is not here, and how to get it."""
+    """Return the error that says that a tool is not installed, and how to install it."""
     return MissingTool(f"{PURPOSES[name]}, is not installed here:  {install_command()}")
 
 
@@ -84,7 +82,7 @@ def _packages(name: str) -> list[Path]:
 
 
 def _toolkits() -> Iterator[Path]:
-    """Give the folders of CUDA toolkits: those of packages, the environment's, the usual one."""
+    """Yield the folders of CUDA toolkits: of packages, of environment variables, the usual one."""
     for folder in _packages("nvidia"):
         for kind in ("cu1?", "cuda_nvrtc", "cuda_nvcc", "cuda_nvdisasm", "cuda_runtime"):
             yield from sorted(folder.glob(kind), reverse=True)
@@ -125,7 +123,7 @@ def nvrtc() -> Tool:
     """
     for folder in _toolkits():
         for pattern in ("lib/libnvrtc.so.*", "lib64/libnvrtc.so.*", "bin/**/nvrtc64_*.dll"):
-            # libnvrtc.alt.so is a second build of the same, and not the one that CuPy loads.
+            # libnvrtc.alt.so is a second build of the library; CuPy does not load it.
             found = [path for path in sorted(folder.glob(pattern)) if ".alt" not in path.name]
             if found:
                 return Tool("nvrtc", found[0])
@@ -134,7 +132,7 @@ def nvrtc() -> Tool:
 
 @functools.cache
 def headers() -> tuple[Path, ...]:
-    """Return the folders of CUDA's headers (`mma.h`, `cuda_fp16.h`), as many as are here."""
+    """Return the folders of CUDA's headers (`mma.h`, `cuda_fp16.h`) on this machine."""
     found = [folder / "include" for folder in _toolkits() if (folder / "include").is_dir()]
     return tuple(
         dict.fromkeys(each for folder in found for each in (folder, folder / "cccl") if each.is_dir())
@@ -143,7 +141,7 @@ def headers() -> tuple[Path, ...]:
 
 @functools.cache
 def zig() -> Tool:
-    """Return the program of the package `ziglang`; `zig clang` is LLVM's clang with its back ends for GPUs.
+    """Return the program of the package `ziglang`; `zig clang` is LLVM's clang with the back ends for GPUs.
 
     Raises
     ------
@@ -175,17 +173,17 @@ def numba_cuda() -> Tool:
 
 @contextmanager
 def private_folder() -> Iterator[Path]:
-    """Give a folder that nobody else can read, and remove it afterwards."""
+    """Yield a folder that no other user can read, and remove it afterwards."""
     try:
         made = tempfile.TemporaryDirectory(prefix="host-to-device-")
     except OSError as problem:
-        raise CannotShow(f"no place for a compiler's files: {problem.strerror}") from None
+        raise CannotShow(f"no temporary folder for a compiler's files: {problem.strerror}") from None
     with made as folder:
         yield Path(folder)
 
 
-def _environment(folder: Path, extra: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a compiler: this one, without what would change what it does."""
+def _environment(folder: Path, extra: Mapping[str, str] | None) -> dict[str, str]:
+    """Return a compiler's environment: this process's, without variables that change what the compiler does."""
     dropped = {
         "NUMBA_ENABLE_CUDASIM",
         "NVCC_APPEND_FLAGS",
@@ -194,7 +192,7 @@ def _environment(folder: Path, extra: Mapping[str, str]) -> dict[str, str]:
         "CPLUS_INCLUDE_PATH",
     }
     kept = {name: value for name, value in os.environ.items() if name not in dropped}
-    return {**kept, "LC_ALL": "C", "TMPDIR": str(folder), **extra}
+    return {**kept, "LC_ALL": "C", "TMPDIR": str(folder), **(extra or {})}
 
 
 def call(
@@ -204,29 +202,29 @@ def call(
     name: str,
     text: str = "",
     seconds: float | None = None,
-    **extra: str,
+    extra: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run a tool in a private folder and return what it printed.
 
     Parameters
     ----------
     command
-        The program and its arguments; no shell sees them.
+        The program and its arguments; no shell reads them.
     folder
-        Where it runs and keeps its temporary files.
+        The folder that it runs in and that holds its temporary files.
     name
-        What it is called in messages.
+        Its name in messages.
     text
         Its input.
     seconds
-        How long it may take, `SECONDS` if not given.
+        Its time limit; `SECONDS` if None.
     extra
-        Variables for its environment.
+        Further variables of its environment.
 
     Raises
     ------
     CannotShow
-        If it does not start, takes too long, or is ended by a signal: one line.
+        The tool does not start, exceeds the time limit, or is ended by a signal; the message is one line.
     """
     limit = SECONDS if seconds is None else seconds
     try:
@@ -239,7 +237,7 @@ def call(
             errors="replace",
             cwd=folder,
             env=_environment(folder, extra),
-            start_new_session=os.name == "posix",  # what it starts ends with it
+            start_new_session=os.name == "posix",  # so that its children can be ended with it
         )
     except OSError as problem:
         raise CannotShow(f"{name} does not start: {problem.strerror or problem}") from None
@@ -268,17 +266,19 @@ def _end(process: subprocess.Popen) -> None:
     process.wait()
 
 
-def call_python(script: str, request: Any, folder: Path, *, name: str, **extra: str) -> Any:
-    """Run one of the scripts of this folder in a Python of its own: JSON in, JSON out.
+def call_python(
+    script: str, request: Any, folder: Path, *, name: str, extra: Mapping[str, str] | None = None
+) -> Any:
+    """Run one of the scripts of `children` in a Python process of its own: JSON in, JSON out.
 
     Raises
     ------
     CannotShow
-        As `call`, and if the script fails.
+        As for `call`, and if the script fails.
     """
     command = [sys.executable, "-P", HERE / script]
-    # Variables that make a Python of its own behave otherwise have no business here.
-    done = call(command, folder, name=name, text=json.dumps(request), PYTHONDONTWRITEBYTECODE="1", **extra)
+    variables = {"PYTHONDONTWRITEBYTECODE": "1", **(extra or {})}
+    done = call(command, folder, name=name, text=json.dumps(request), extra=variables)
     try:
         return json.loads(done.stdout.rpartition("\n\x1e")[2])
     except ValueError:

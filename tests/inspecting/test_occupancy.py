@@ -350,7 +350,7 @@ def test_the_view_has_the_compilers_numbers_and_the_occupancy():
 
 def test_the_view_says_that_a_kernel_spills():
     found = resources.Resources(made("gfx942", AMD_SAYS))
-    assert "It spills: there were too few registers" in str(found)
+    assert "Register spill: there were too few registers" in str(found)
     assert found.occupancy.gpu.name == "MI300X"
     assert found.occupancy.needs == Needs(128, 1024, 20)
 

@@ -70,8 +70,8 @@ def plain(x):
         ("H10O", "ptx", "did you mean 'sm_90'?"),
         ("gfx94", "gcn", "did you mean 'gfx942'?"),
         ("banana", "sass", "there is no architecture 'banana': Names are such as"),
-        ("gfx942", "sass", "gfx942 is an architecture of AMD's (CDNA 3), and PTX and SASS are NVIDIA's"),
-        ("sm_90", "gcn", "sm_90 is an architecture of NVIDIA's (Hopper), and what='gcn' is AMD's"),
+        ("gfx942", "sass", "gfx942 is AMD (CDNA 3), and PTX and SASS are code for NVIDIA GPUs: give 'sm_75'"),
+        ("sm_90", "gcn", "sm_90 is NVIDIA (Hopper), and GCN is code for AMD GPUs: give 'gfx90a'"),
         (90.0, "ptx", "arch is 90.0: give a name such as"),
         ((9, 1), "ptx", "there is no architecture 'sm_91'"),
     ],
@@ -142,7 +142,7 @@ def test_other_arguments_of_show():
 
 def test_a_file_that_is_no_source(tmp_path):
     (tmp_path / "picture.cu").write_bytes(b"\xff\xfe\x00\x80")
-    assert refused(tmp_path / "picture.cu") == "picture.cu is no text"
+    assert refused(tmp_path / "picture.cu") == "picture.cu is not a text file in UTF-8"
     (tmp_path / "long.cu").write_bytes(b" " * (5 << 20))
     assert "larger than 4 MiB" in refused(tmp_path / "long.cu")
     assert "neither a kernel's source nor a file that can be read" in refused(tmp_path)

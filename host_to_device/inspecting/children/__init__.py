@@ -1,1 +1,1 @@
-"""Scripts that compile a kernel in a process of their own."""
+"""Scripts that run in a process of their own, started by `tools.call_python`: JSON in, JSON out."""

@@ -1,12 +1,13 @@
-"""Run in a process of its own: let CuPy write the CUDA C++ of a kernel, without a GPU, and answer in JSON.
+"""Script in a process of its own: lets CuPy write the CUDA C++ of a kernel without a GPU, and answers in JSON.
 
-CuPy's functions that write sources are called with a description of the arguments in place of arrays, which could not
-be allocated (`cupy/_core/_kernel.pyx`, `cupy/_core/_reduction.pyx`, `cupyx/jit/_interface.py`).
+It calls CuPy's functions that write sources with a description of the arguments, because arrays need a GPU
+(`cupy/_core/_kernel.pyx`, `cupy/_core/_reduction.pyx`, `cupyx/jit/_interface.py`).
 """
 
 import json
 import linecache
 import sys
+from typing import Any
 
 ARRAY, INDEXER, SCALAR = 1, 2, 3  # _ArgKind of cupy/_core/_kernel.pxd
 BLOCK = 512  # threads of a reduction's block (`_default_block_size`)
@@ -21,7 +22,7 @@ def main() -> None:
     sys.stdout.write("\n\x1e" + json.dumps(answer))
 
 
-def described(argument: dict):
+def described(argument: dict) -> Any:
     """Return CuPy's description of an argument: an array, or a number."""
     import cupy
     import numpy
@@ -34,21 +35,21 @@ def described(argument: dict):
     return _kernel._ArgInfo(ARRAY, cupy.ndarray, dtype, argument["ndim"], argument["contiguous"], small)
 
 
-def indexer(ndim: int):
+def indexer(ndim: int) -> Any:
     from cupy._core import _carray, _kernel
 
     return _kernel._ArgInfo(INDEXER, _carray.Indexer, None, ndim, True, True)
 
 
 def types(arguments: list) -> tuple:
-    """Return the types that decide what type letters mean; a number decides nothing."""
+    """Return the types of arrays, which decide what type letters mean; None for a number, which decides nothing."""
     import numpy
 
     return tuple(None if each["ndim"] is None else numpy.dtype(each["dtype"]).type for each in arguments)
 
 
 def given_types(infos: list, chosen: tuple) -> list:
-    """Give numbers the types that were chosen for their parameters."""
+    """Return the descriptions with the types that CuPy chose for the numbers."""
     import numpy
     from cupy._core import _kernel, _scalar
 
@@ -169,7 +170,7 @@ def jit(request: dict) -> dict:
     return made(result.code, result.func_name, tuple(result.options))
 
 
-def name_of(kind) -> str:
+def name_of(kind: Any) -> str:
     import numpy
 
     return numpy.dtype(kind).str

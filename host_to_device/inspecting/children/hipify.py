@@ -1,6 +1,6 @@
-"""Run in a process of its own: convert CUDA C++ to HIP with PyTorch's hipify, and answer in JSON.
+"""Script in a process of its own: converts CUDA C++ to HIP with PyTorch's hipify, and answers in JSON.
 
-hipify is plain Python; it is loaded by itself, which takes none of the seconds that importing PyTorch takes.
+hipify is plain Python. The script loads it alone, because importing PyTorch takes seconds.
 """
 
 import importlib.util
@@ -23,6 +23,7 @@ def converted(source: str, folder: Path) -> str:
     spec = importlib.util.spec_from_file_location(
         "hipify", folder / "__init__.py", submodule_search_locations=[str(folder)]
     )
+    assert spec is not None and spec.loader is not None
     package = importlib.util.module_from_spec(spec)
     sys.modules["hipify"] = package
     spec.loader.exec_module(package)

@@ -1,7 +1,7 @@
-"""Run in a process of its own: compile a Numba kernel to PTX with numba-cuda, and answer in JSON what came of it.
+"""Script in a process of its own: compiles a Numba kernel to PTX with numba-cuda, and answers in JSON.
 
-In a process of its own because the stand-in may answer for `numba.cuda` in the reader's, and because a compiler that
-crashes or never ends must leave it alone. `numba_ptx` says how a kernel gets here.
+It has a process of its own because the stand-in may replace `numba.cuda` in the learner's process, and because a
+compiler that crashes or hangs must not take that process with it. `compilers.numba_ptx` sends the kernel.
 """
 
 import base64
@@ -14,6 +14,7 @@ import re
 import sys
 import types
 import warnings
+from typing import Any
 
 
 def main() -> None:
@@ -46,9 +47,9 @@ def answer_to(request: dict) -> dict:
 
 
 def name_the_device(capability: tuple) -> None:
-    """Let Numba compile the functions that a kernel calls, too, for the GPU that is meant.
+    """Make Numba compile the functions that a kernel calls for the same GPU as the kernel.
 
-    It asks the current device what they are for, and here there may be none, or another one.
+    Numba asks the current device for its compute capability; this machine may have no device, or another one.
     """
     from numba.cuda import dispatcher
 
@@ -68,10 +69,12 @@ def version() -> str:
 
 
 class Functions:
-    """The kernel and the functions that it calls, put together from what was sent."""
+    """The kernel and the functions that it calls, rebuilt from the request."""
 
     def __init__(self, sent: dict) -> None:
-        self.sent, self.made, self.devices = sent, {}, {}
+        self.sent = sent
+        self.made: dict[str, types.FunctionType] = {}
+        self.devices: dict[str, Any] = {}
 
     def plain(self, key: str) -> types.FunctionType:
         """Return the Python function."""
@@ -93,16 +96,16 @@ class Functions:
                 cell.cell_contents = self.value(sent["closure"][name])
         return function
 
-    def device(self, key: str):
-        """Return the function as kernels can call it."""
+    def device(self, key: str) -> Any:
+        """Return the function as a device function, which kernels can call."""
         from numba import cuda
 
         if key not in self.devices:
             options = {name: value for name, value in self.sent[key]["options"].items() if value}
-            self.devices[key] = cuda.jit(device=True, lineinfo=True, **options)(self.plain(key))
+            self.devices[key] = cuda.jit(device=True, lineinfo=True, **options)(self.plain(key))  # type: ignore[call-arg]  # mypy reads the simulator
         return self.devices[key]
 
-    def value(self, sent):
+    def value(self, sent: list) -> Any:
         kind, value = sent
         if kind == "module":
             return importlib.import_module(value)
@@ -118,7 +121,7 @@ class Functions:
 
 
 def told(problem: Exception) -> dict:
-    """Return what is wrong: the sentence that says it, the learner's line, and all that was said."""
+    """Return an error: its kind, its text, the place in the learner's source, and the whole log."""
     log = re.sub(r"\x1b\[[\d;]*m", "", str(problem))
     places = re.findall(r'File "([\w.]+)", line (\d+)', log)
     return {

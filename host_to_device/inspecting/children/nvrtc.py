@@ -1,18 +1,19 @@
-"""Run in a process of its own: compile CUDA C++ with NVRTC, and answer in JSON what came of it.
+"""Script in a process of its own: compiles CUDA C++ to PTX with NVRTC, and answers in JSON.
 
-NVRTC's documentation, "Basic Usage" and "Accessing Lowered Names".
+Source: NVRTC's documentation, "Basic Usage" and "Accessing Lowered Names".
 """
 
 import ctypes
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 
 def main() -> None:
     request = json.load(sys.stdin)
     path = Path(request["library"])
-    # NVRTC looks for its built-in functions by name only, in folders that do not include its own.
+    # NVRTC looks for its library of built-in functions by name, and not in its own folder: load it first.
     for builtins in sorted(path.parent.glob("libnvrtc-builtins.so.*")):
         if ".alt" not in builtins.name:
             ctypes.CDLL(str(builtins), mode=ctypes.RTLD_GLOBAL)
@@ -57,7 +58,7 @@ def compiled(library: ctypes.CDLL, request: dict) -> dict:
     }
 
 
-def text(size_of, get, program) -> str:
+def text(size_of: Any, get: Any, program: ctypes.c_void_p) -> str:
     size = ctypes.c_size_t()
     size_of(program, ctypes.byref(size))
     buffer = ctypes.create_string_buffer(size.value + 1)

@@ -1,1 +1,1 @@
-"""The compilers, one a module: what each is given, what it answers, and what is said where it refuses."""
+"""The compilers, one per module: how each is called, what it returns, and how its errors read."""

@@ -1,7 +1,7 @@
-"""HIP or CUDA C++ to AMD's instructions, with the clang in the package `ziglang` and a header of our own.
+"""clang: compiles HIP or CUDA C++ to AMD's machine code, with the package `ziglang` and a header of our own.
 
-ROCm is not needed and nothing of it is used: what the header does not have (`include/h2d_hip.h`), the compiler
-names. Functions such as `expf` become clang's own, which round otherwise than those of ROCm's device libraries.
+ROCm is not needed and not used. The compiler names what the header (`include/h2d_hip.h`) does not have. Functions such
+as `expf` become clang's own, which round differently from those of ROCm's device libraries.
 """
 
 from __future__ import annotations
@@ -16,36 +16,36 @@ from host_to_device.inspecting.errors import CannotShow, at_line
 
 FILE = "kernel.hip"
 INCLUDE = Path(__file__).parents[1] / "include"
-ENTRY = "h2d_entry"  # what makes clang compile an instance of a template
+ENTRY = "h2d_entry"  # a pointer to an instance of a template makes clang compile it
 
 
 def to_gcn(
     source: str, entry: str | None, architecture: Target, options: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """Compile HIP, or CUDA C++ that is HIP too, to AMD's instructions.
+    """Compile HIP, or CUDA C++ that is valid HIP, to AMD's machine code.
 
     Parameters
     ----------
     source
         The source.
     entry
-        A template's instance ('add<float>') to be made; None where nothing has to be.
+        The instance of a template to compile ('add<float>'); a plain name or None needs no instance.
     architecture
-        For which GPU.
+        The GPU to compile for.
     options
-        The learner's options; those that only define macros or add folders are passed on.
+        The learner's options; clang gets those that define macros.
 
     Returns
     -------
     dict
-        'gcn', 'resources' (of each kernel by its name) and 'version' of clang.
+        'gcn' (the listing), 'resources' (by the kernel's name) and 'version' of clang.
 
     Raises
     ------
     MissingTool
-        If ziglang is not installed.
+        The package ziglang is not installed.
     CannotShow
-        If the source has errors, or clang does not know the architecture.
+        The source has errors, or clang does not know the architecture.
     """
     zig = tools.zig()
     text = source
@@ -60,7 +60,7 @@ def to_gcn(
         command += [option for option in options if re.match(r"-[DU]|--(un)?define-macro", option)]
         command += ["-o", "kernel.s", FILE]
         places = {"ZIG_GLOBAL_CACHE_DIR": str(folder), "ZIG_LOCAL_CACHE_DIR": str(folder)}
-        done = tools.call(command, folder, name="clang", **places)
+        done = tools.call(command, folder, name="clang", extra=places)
         if done.returncode:
             raise _refusal(done.stderr, source, entry, architecture)
         gcn = (folder / "kernel.s").read_text(encoding="utf-8").replace(str(folder), ".")
@@ -92,7 +92,7 @@ def _refusal(log: str, source: str, entry: str | None, architecture: Target) -> 
     return CannotShow(at_line(number, words, lines[number - 1]), log, number)
 
 
-# What the metadata of a kernel says (LLVM, "Code Object V5 Metadata"), by the name that it has here.
+# The names in a kernel's metadata (LLVM, "Code Object V5 Metadata"), by our names.
 SAID = {
     "vgprs": "vgpr_count",
     "sgprs": "sgpr_count",
@@ -107,7 +107,7 @@ SAID = {
 
 
 def resources(gcn: str) -> dict[str, dict[str, int]]:
-    """Return what the metadata says that each kernel uses: registers a lane, bytes, lanes of a wavefront."""
+    """Return the resources of each kernel from the metadata: registers, bytes, lanes of a wavefront."""
     metadata = gcn.rpartition(".amdgpu_metadata")[2].partition(".end_amdgpu_metadata")[0]
     found = {}
     for kernel in re.split(r"^  - ", metadata, flags=re.M)[1:]:

@@ -1,8 +1,8 @@
-"""Numba kernels to PTX, with Numba's own compiler for CUDA in a process of its own.
+"""numba-cuda: compiles Numba kernels to PTX with Numba's own compiler, in a process of its own.
 
-A kernel goes there as its byte code with the values that its names stand for: constants are sent, functions that it
-calls too, and whatever is the stand-in's becomes what it stands in for. File names are replaced, so that a kernel
-that is written in a notebook is known again after a restart.
+The kernel is sent as its byte code, with the values of its global names: constants, and the functions that it calls. A
+name of the stand-in becomes the name that it stands in for. File names are replaced, so that the cache finds a kernel of
+a notebook again after a restart.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from host_to_device.inspecting import tools
 from host_to_device.inspecting.cache import kept
 from host_to_device.inspecting.errors import CannotShow, at_line
 
-# What cuda.jit can be told about a kernel that changes its PTX, and about a function that it calls.
+# The options of cuda.jit that change the PTX: of a kernel, and of a function that it calls.
 OF_KERNELS, OF_FUNCTIONS = ("fastmath", "opt"), ("fastmath", "inline", "forceinline")
 
 
 @dataclass
 class Sent:
-    """A kernel and the functions that it calls, as the other process gets them."""
+    """A kernel and the functions that it calls, in the form that is sent to the other process."""
 
     functions: dict[str, dict] = field(default_factory=dict)
     sources: dict[str, tuple[str, int]] = field(default_factory=dict)  # by file name: text, first line
@@ -46,23 +46,23 @@ def to_ptx(
     Parameters
     ----------
     kernel
-        What `cuda.jit` made: the stand-in's or Numba's own; or a Python function.
+        A kernel of `cuda.jit`, the stand-in's or Numba's own; or a Python function.
     signature
         Numba's types of its arguments.
     architecture
-        For which GPU.
+        The GPU to compile for.
 
     Returns
     -------
     tuple
-        A dict of 'ptx' and 'version', and for each file that the PTX names the text and its first line.
+        A dict of 'ptx' and 'version'; and for each file that the PTX names, its text and the number of its first line.
 
     Raises
     ------
     MissingTool
-        If numba-cuda is not installed.
+        numba-cuda is not installed.
     CannotShow
-        If Numba refuses the kernel: its reason in one line, with the learner's.
+        Numba refuses the kernel; the message is its reason in one line, with the learner's line.
     """
     sent = Sent()
     _function(kernel, sent)
@@ -75,7 +75,7 @@ def to_ptx(
     }
     installed = tools.numba_cuda()
     said = [str(each) for each in signature]
-    described = {**request, "types": said}  # a pickle may say the same thing in several ways
+    described = {**request, "types": said}  # two pickles of the same types can differ
     answer = kept(lambda: _compiled(request, sent), "numba", described, installed.identity, sys.version)
     return answer, sent.sources
 
@@ -83,7 +83,7 @@ def to_ptx(
 def _compiled(request: dict, sent: Sent) -> dict[str, Any]:
     with tools.private_folder() as folder:
         answer = tools.call_python(
-            "numba_ptx.py", request, folder, name="numba-cuda", NUMBA_CACHE_DIR=str(folder)
+            "numba_ptx.py", request, folder, name="numba-cuda", extra={"NUMBA_CACHE_DIR": str(folder)}
         )
     if "error" in answer:
         raise _refusal(answer, sent)
@@ -92,7 +92,7 @@ def _compiled(request: dict, sent: Sent) -> dict[str, Any]:
 
 
 def _function(value: Any, sent: Sent) -> str:
-    """Put a function among those that are sent; return its key."""
+    """Add a function to those that are sent; return its key."""
     function = getattr(value, "py_func", value)
     if id(function) in sent.keys:
         return sent.keys[id(function)]
@@ -157,7 +157,7 @@ def source_of(function: Callable) -> tuple[str, int]:
 
 
 def _value(name: str, value: Any, sent: Sent, function: Callable) -> list:
-    """Return how a value gets to the other process."""
+    """Return the form in which a value is sent to the other process."""
     if isinstance(value, types.ModuleType):
         return ["module", _real(value.__name__)]
     if hasattr(value, "py_func"):
@@ -188,12 +188,12 @@ def _is_local(function: types.FunctionType) -> bool:
 
 
 def _real(module: str) -> str:
-    """Return the name of the module that a stand-in's stands for."""
+    """Return the name of the module that a stand-in's module replaces."""
     return re.sub(r"^host_to_device\.standins\.numba_cuda", "numba.cuda", module)
 
 
 def _refusal(answer: dict, sent: Sent) -> CannotShow:
-    """Return Numba's reason in one line, with the learner's line."""
+    """Return Numba's reason as one line, with the learner's line."""
     log, kind = answer["log"], answer["error"]
     if kind == "ImportError":
         return CannotShow(f"numba-cuda does not start: {log.splitlines()[0] if log else kind}", log)
@@ -226,14 +226,14 @@ def _refusal(answer: dict, sent: Sent) -> CannotShow:
         line = place[1]
         rows = source.splitlines()
         text = rows[line - first].strip() if 0 <= line - first < len(rows) else ""
-    elif match := re.search(r"name '(\w+)' is not defined", words):  # Numba does not say where
+    elif match := re.search(r"name '(\w+)' is not defined", words):  # Numba gives no line
         line, text = _first_use(match.group(1), sent)
     words = f"Numba: {words}"
     return CannotShow(words if line is None else at_line(line, words, text), log, line)
 
 
 def _first_use(name: str, sent: Sent) -> tuple[int | None, str]:
-    """Return the first line of the sources that uses a name, and its number."""
+    """Return the number and the text of the first line that uses a name."""
     for text, first in sent.sources.values():
         for number, row in enumerate(text.splitlines(), first):
             if re.search(rf"\b{name}\b", row.partition("#")[0]):
@@ -242,17 +242,17 @@ def _first_use(name: str, sent: Sent) -> tuple[int | None, str]:
 
 
 def parameter_names(function: Callable, signature: Sequence[Any]) -> tuple[str, ...]:
-    """Return what the parameters of the PTX are called: an array comes as seven or more (Numba, "arrayobj").
+    """Return names for the parameters of the PTX; an array becomes seven or more of them (Numba, "arrayobj").
 
-    An array's are the object that owns it, its parent, the number of its elements, the size of one, the address of
-    its data, and each axis' length and stride.
+    They are the object that owns the array, its parent, the number of elements, the size of an element, the address of
+    the data, and the length and the stride of each axis.
     """
     found: list[str] = []
     for name, kind in zip(inspect.signature(function).parameters, signature, strict=False):
         dimensions = getattr(kind, "ndim", None)
         if dimensions is None or not hasattr(kind, "layout"):
             if hasattr(kind, "types") or hasattr(kind, "count"):
-                return ()  # tuples come in parts, and nothing counts them here
+                return ()  # a tuple becomes several parameters, which are not counted here
             found.append(name)
             continue
         found += [f"{name}.{part}" for part in ("meminfo", "parent", "nitems", "itemsize", "data")]

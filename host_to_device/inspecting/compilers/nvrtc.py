@@ -1,4 +1,4 @@
-"""CUDA C++ to PTX, with NVRTC: the compiler behind `cupy.RawKernel`."""
+"""NVRTC: compiles CUDA C++ to PTX; `cupy.RawKernel` uses the same compiler."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from host_to_device.hardware.targets import Target
 from host_to_device.inspecting import tools
 from host_to_device.inspecting.errors import CannotShow, at_line
 
-FILE = "kernel.cu"  # what the compiler believes the source to be called
+FILE = "kernel.cu"  # the source's file name in messages and listings
 
-# NVRTC's options that say for which GPU, with their value behind them or in them: `arch` says it here.
+# NVRTC's options for the GPU, with the value in the option or after it. Here `arch` says the GPU.
 FOR_A_GPU = re.compile(r"--?(gpu-architecture|arch)(=.*)?")
 
 
 def options_for(architecture: Target, given: tuple[str, ...]) -> list[str]:
-    """Return NVRTC's options: the learner's, without an architecture, then ours."""
+    """Return NVRTC's options: the learner's without an architecture, and ours."""
     kept, skip = [], False
     for option in given:
         if skip or (match := FOR_A_GPU.fullmatch(option)):
@@ -38,23 +38,23 @@ def to_ptx(
     source
         The source; it may include CUDA's headers where they are installed.
     entry
-        A template's instance ('add<float>') or a name in a namespace, to be made; None where nothing has to be.
+        The instance of a template ('add<float>') or a name in a namespace, to compile; a plain name or None needs nothing.
     architecture
-        For which GPU.
+        The GPU to compile for.
     options
         The learner's options for NVRTC.
 
     Returns
     -------
     dict
-        'ptx', 'lowered' (the entry's name in it, None where none was asked for) and 'version'.
+        'ptx', 'lowered' (the mangled name of `entry`, None for a plain name) and 'version'.
 
     Raises
     ------
     MissingTool
-        If NVRTC is not installed.
+        NVRTC is not installed.
     CannotShow
-        If the source has errors, or the architecture is too old or too new for this NVRTC.
+        The source has errors, or the architecture is too old or too new for this NVRTC.
     """
     expression = entry if entry is not None and re.search(r"\W", entry) else None
     request = {
@@ -67,7 +67,7 @@ def to_ptx(
     }
     with tools.private_folder() as folder:
         answer = tools.call_python("nvrtc.py", request, folder, name="NVRTC")
-    for place in (folder, *tools.headers()):  # of this machine alone
+    for place in (folder, *tools.headers()):  # paths of this machine mean nothing to a reader
         answer["ptx"] = answer["ptx"].replace(f'"{place}/', '"')
     if answer["status"] == -1:
         can = answer["architectures"]
@@ -81,9 +81,9 @@ def to_ptx(
 
 
 def compile_error(log: str, source: str, entry: str | None, expression: str | None) -> CannotShow:
-    """Return the compiler's first error in one line, with the learner's line."""
-    lines = source.rpartition("#line 1\n")[2].splitlines()  # CuPy's headers stand before what it writes
-    # NVRTC appends name expressions to the source, so that what is wrong with one is said of a line beyond it.
+    """Return the compiler's first error as one line, with the learner's line."""
+    lines = source.rpartition("#line 1\n")[2].splitlines()  # CuPy's headers stand before its source
+    # NVRTC appends name expressions to the source, so an error in one has a line number beyond the last line.
     first = re.search(rf"^{re.escape(FILE)}\((\d+)\): (?:catastrophic )?error:? ?(?:#\S+ )?(.*)$", log, re.M)
     if first is None:
         words = next(

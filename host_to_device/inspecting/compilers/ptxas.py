@@ -1,4 +1,4 @@
-"""PTX to machine code and its resources with ptxas, machine code to SASS with nvdisasm."""
+"""ptxas and nvdisasm: ptxas compiles PTX to machine code and reports its resources, nvdisasm lists it as SASS."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from host_to_device.inspecting.errors import CannotShow
 
 
 def assemble(ptx: str, architecture: Target, options: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Turn PTX into machine code.
+    """Compile PTX to machine code with ptxas.
 
     Returns
     -------
     dict
-        'cubin' (bytes), 'resources' (of each kernel by its name) and 'version' of ptxas.
+        'cubin' (bytes), 'resources' (by the kernel's name) and 'version' of ptxas.
 
     Raises
     ------
     MissingTool
-        If ptxas is not installed.
+        ptxas is not installed.
     CannotShow
-        If ptxas refuses the PTX.
+        ptxas refuses the PTX.
     """
     ptxas = tools.program("ptxas")
     with tools.private_folder() as folder:
         (folder / "kernel.ptx").write_text(ptx, encoding="utf-8")
-        # Inline PTX has lines of its own, and without this its errors would be told by the lines of the listing.
+        # With -lineinfo, SASS and errors in inline PTX can be traced to lines of the learner's source.
         command = [
             ptxas.path,
             "-v",
@@ -68,14 +68,14 @@ def _refusal(log: str, architecture: Target, ptx: str) -> str:
 
 
 def _learners_line(ptx: str, number: int) -> int | None:
-    """Return the line of the source that a line of the PTX was made of."""
+    """Return the line of the source that a line of the PTX was compiled from."""
     for text in reversed(ptx.splitlines()[:number]):
         if match := re.match(r"\s*\.loc\s+\d+\s+(\d+)", text):
             return int(match.group(1))
     return None
 
 
-# What `ptxas -v` says of a kernel, by the name that it has here.
+# The words of `ptxas -v` for each resource, by our names.
 SAID = {
     "registers": r"Used (\d+) registers",
     "barriers": r"used (\d+) barriers",
@@ -88,7 +88,7 @@ SAID = {
 
 
 def resources(log: str) -> dict[str, dict[str, int]]:
-    """Return what `ptxas -v` says that each kernel uses, in bytes and registers a thread, by the kernel's name."""
+    """Return the resources of each kernel from the output of `ptxas -v`: bytes, and registers per thread."""
     found: dict[str, dict[str, int]] = {}
     parts = re.split(r"Compiling entry function '(\S+)' for '\S+'", log)
     for name, said in zip(parts[1::2], parts[2::2], strict=True):
@@ -103,7 +103,7 @@ def resources(log: str) -> dict[str, dict[str, int]]:
 
 
 def disassemble(cubin: bytes) -> dict[str, Any]:
-    """Write machine code as SASS, with the source's lines where they are known.
+    """List machine code as SASS with nvdisasm, with the source's lines where they are known.
 
     Returns
     -------
@@ -113,14 +113,14 @@ def disassemble(cubin: bytes) -> dict[str, Any]:
     Raises
     ------
     MissingTool
-        If nvdisasm is not installed.
+        nvdisasm is not installed.
     CannotShow
-        If it cannot read the machine code.
+        nvdisasm cannot read the machine code.
     """
     nvdisasm = tools.program("nvdisasm")
     with tools.private_folder() as folder:
         (folder / "kernel.cubin").write_bytes(cubin)
-        # Without its analysis of data flow, which adds nothing for GPUs since Volta and takes a third of its time.
+        # -ndf skips the data-flow analysis, which takes a third of the time and adds nothing for GPUs since Volta.
         done = tools.call([nvdisasm.path, "-c", "-gi", "-ndf", "kernel.cubin"], folder, name="nvdisasm")
     if done.returncode or not done.stdout.strip():
         words = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[0]

@@ -1,1 +1,1 @@
-"""The languages of listings, one a module: how text is read into instructions, and what is said of each."""
+"""The languages of listings, one per module: each reads its text into instructions and has the remarks on them."""

@@ -1,4 +1,4 @@
-"""GCN: reads a listing of clang into instructions, and has the rules of what is said of each.
+"""GCN: reads a listing of clang into instructions and has the remark on each.
 
 Sources: AMD, "CDNA 3 Instruction Set Architecture" and "RDNA 3 Instruction Set Architecture"; LLVM, "User Guide for
 AMDGPU Backend".
@@ -7,6 +7,7 @@ AMDGPU Backend".
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from host_to_device.inspecting.instructions import Instruction, Reader, Sources
 from host_to_device.inspecting.languages.words import COMPARISONS, FUNCTIONS, TYPES
@@ -34,7 +35,7 @@ def read(text: str, entry: str, sources: Sources) -> list[Instruction]:
     return reader.found
 
 
-# What is said of each instruction: the words, then the rules.
+# The remarks: functions that word them, then the rules.
 def width(op: str) -> int | None:
     """Return the number of bytes that a load or a store moves for a lane; None where the name does not say."""
     if match := re.search(r"dword(?:x(\d+))?$", op):
@@ -52,7 +53,7 @@ def size(op: str) -> str:
     return "data" if number is None else f"{number} byte{'s' * (number > 1)}"
 
 
-def _memory(doing: str, where: str):
+def _memory(doing: str, where: str) -> Callable[[re.Match], str]:
     return lambda match: f"{doing} {size(match.group(1))} a lane {where}"
 
 
@@ -77,7 +78,7 @@ def _tensor(match: re.Match) -> str:
 
 
 def _waits(match: re.Match) -> str:
-    counters = match.group(1)
+    counters = match.group(0)
     for_what = []
     if "vmcnt" in counters or "loadcnt" in counters:
         for_what.append("loads from global memory")
@@ -119,7 +120,7 @@ RULES = (
     ),
     (r"s_barrier", "barrier", "barrier: waits for all wavefronts of the block"),
     (r"buffer_(?:inv|wbl2|wbinv|gl[01]_inv)|s_dcache", "barrier", "orders accesses to memory"),
-    (r"s_wait(?:cnt)?(?:_\w+)? ?(.*)", "wait", lambda m: _waits(re.match(r"(.*)", m.group(0)))),
+    (r"s_wait(?:cnt)?(?:_\w+)? ?.*", "wait", _waits),
     (r"(v_(?:s?mfmac?|wmma|swmmac)_\w+)", "tensor", _tensor),
     (r"v_dual_fmac?\S* .* ::|v_dual_.* :: v_dual_fma", "fma", "two at once, with a fused multiply-add"),
     (

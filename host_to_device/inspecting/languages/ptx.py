@@ -1,4 +1,4 @@
-"""PTX: reads a listing into instructions, and has the rules of what is said of each.
+"""PTX: reads a listing into instructions and has the remark on each.
 
 Source: NVIDIA, "PTX ISA", "Instruction Set".
 """
@@ -6,6 +6,7 @@ Source: NVIDIA, "PTX ISA", "Instruction Set".
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from host_to_device.inspecting.instructions import Instruction, Reader, Sources
 from host_to_device.inspecting.languages.words import COMPARISONS, FUNCTIONS, NUMBERS, TYPES
@@ -69,7 +70,7 @@ def _instruction(reader: Reader, text: str) -> None:
     reader.add(op, operands, guard, target)
 
 
-# What is said of each instruction: the words, then the rules.
+# The remarks: functions that word them, then the rules.
 ATOMICS = {
     **{"add": "atomic add", "min": "atomic minimum", "max": "atomic maximum", "exch": "atomic exchange"},
     **{"cas": "atomic compare and swap", "and": "atomic and", "or": "atomic or", "xor": "atomic xor"},
@@ -78,18 +79,18 @@ ATOMICS = {
 
 
 def kind_of(op: str) -> str:
-    """Return the type that an instruction works on, in Python's words."""
+    """Return the type that an instruction works on, by its name in Python."""
     return TYPES.get(op.rpartition(".")[2], op.rpartition(".")[2])
 
 
 def moved(op: str) -> str:
-    """Return what a load or a store moves: 'float32', 'four float32 at once'."""
+    """Return the data that a load or a store moves: 'float32', 'four float32 at once'."""
     number = re.search(r"\.v([248])\.", op)
     many = {"2": "two ", "4": "four ", "8": "eight "}[number.group(1)] if number else ""
     return f"{many}{kind_of(op)}{' at once' if many else ''}"
 
 
-def _memory(doing: str, where: str):
+def _memory(doing: str, where: str) -> Callable[[re.Match], str]:
     return lambda match: f"{doing} {moved(match.group(1))} {where}"
 
 

@@ -1,4 +1,4 @@
-"""SASS: reads a listing of nvdisasm into instructions, and has the rules of what is said of each.
+"""SASS: reads a listing of nvdisasm into instructions and has the remark on each.
 
 Source: NVIDIA, "CUDA Binary Utilities", "Instruction Set Reference", which lists SASS and does not specify it.
 """
@@ -6,6 +6,7 @@ Source: NVIDIA, "CUDA Binary Utilities", "Instruction Set Reference", which list
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from host_to_device.inspecting.instructions import Instruction, Reader, Sources
 from host_to_device.inspecting.languages.words import COMPARISONS, FUNCTIONS, NUMBERS
@@ -45,14 +46,14 @@ def read(text: str, entry: str, sources: Sources) -> list[Instruction]:
             branch.group(1) if branch else None,
             said.group(1) if said else "",
         )
-    while reader.found and reader.found[-1].op == "NOP":  # fills the last lines of the instruction cache
+    while reader.found and reader.found[-1].op == "NOP":  # NOPs fill the last line of the instruction cache
         reader.found.pop()
     if len(reader.found) > 1 and (last := reader.found[-1]).op == "BRA" and last.target in last.labels:
-        reader.found.pop()  # what stands behind the end, should anything ever get there
+        reader.found.pop()  # ptxas puts an endless loop after the end
     return reader.found
 
 
-# What is said of each instruction: the words, then the rules.
+# The remarks: functions that word them, then the rules.
 LANES = {"DOWN": "a lane further up", "UP": "a lane further down", "BFLY": "the lane across (xor)"}
 SPECIAL = {
     **{
@@ -66,14 +67,14 @@ P = r"(?:@\S+ )?"
 
 
 def size(op: str) -> str:
-    """Return how much a load or a store moves."""
+    """Return the number of bytes that a load or a store moves, in words."""
     for part, said in (("128", "16 bytes"), ("64", "8 bytes"), ("U16", "2 bytes"), ("S16", "2 bytes")):
         if f".{part}" in op:
             return said
     return "1 byte" if re.search(r"\.[US]8", op) else "4 bytes"
 
 
-def _memory(doing: str, where: str):
+def _memory(doing: str, where: str) -> Callable[[re.Match], str]:
     def say(match: re.Match) -> str:
         op = match.group(1)
         cached = ", through the read-only cache" if ".CONSTANT" in op else ""
