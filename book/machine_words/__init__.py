@@ -1,8 +1,8 @@
-"""Twelve idioms of GPU code: small kernels, and what compilers make of them.
+"""Twelve idioms of GPU code: small kernels, and the listings that compilers make of them.
 
-The kernels are in `kernels/`, in CUDA C++ that is HIP as well; where the vendors need different code there is a second
-file for AMD. `python -m book.machine_words` compiles them and stores the listings in `stored/`; the page "Reading the
-machine's words" shows these, with a sentence at each line from `reading`. The book is built without any compiler.
+The kernels are in `kernels/`, in CUDA C++ that is valid HIP too; an idiom that needs different code for AMD has a second
+file. `python -m book.machine_words` compiles them and stores the listings in `stored/`. The page "Reading the machine's
+words" shows these, with a sentence at each line from `sentences`. Building the book needs no compiler.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 
-# What is shown side by side, and what the explorer offers besides.
+# The architectures that the page shows side by side, and all that the explorer offers.
 PTX = "sm_90"
 SASS = ("sm_75", "sm_80", "sm_90", "sm_100")
 GCN = ("gfx90a", "gfx942", "gfx1100")
@@ -23,22 +23,22 @@ TARGETS = (("PTX", PTX), *(("SASS", arch) for arch in SASS), *(("GCN", arch) for
 
 @dataclass(frozen=True)
 class Idiom:
-    """One kernel and what to look for in it.
+    """One kernel, and the instructions to look for in its listings.
 
     Attributes
     ----------
     name
         Its file in `kernels/`, without the ending.
     title
-        What it is about.
+        Its subject.
     parameters
         Name and size in bytes of each of the kernel's parameters.
     threads
-        Dimensions of the blocks that it is written for: 1 or 2.
+        Dimensions of its blocks: 1 or 2.
     key
-        The instructions that make it what it is, as a regular expression for each of PTX, SASS and GCN.
+        Its characteristic instructions, as a regular expression for each of PTX, SASS and GCN.
     python
-        Whether there is a Numba kernel, too, whose PTX differs in a way worth seeing.
+        Whether there is a Numba kernel too, whose PTX is shown beside.
     """
 
     name: str
@@ -56,11 +56,11 @@ class Idiom:
 
     @property
     def path(self) -> Path:
-        """Where what the compilers made of it is stored."""
+        """The file that stores its listings."""
         return HERE / "stored" / f"{self.name}.json"
 
     def stored(self) -> dict:
-        """Return what is stored: date, versions of the compilers, listings and resources by "PTX sm_90" and the like."""
+        """Return the stored data: date, versions of the compilers, listings and resources by "PTX sm_90" and the like."""
         return json.loads(self.path.read_text(encoding="utf-8"))
 
 

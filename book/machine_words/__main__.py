@@ -1,7 +1,7 @@
-"""Compile the idioms for every architecture and store what came of it: `python -m book.machine_words`.
+"""Compiles the idioms for every architecture and stores the listings: `python -m book.machine_words`.
 
-It needs the compilers of `requirements-inspect.txt` and no GPU. With `--check` nothing is written: what differs from
-what is stored is named, and the exit status says whether anything does.
+It needs the compilers of `requirements-inspect.txt` and no GPU. With `--check` it writes nothing: it names what differs
+from the stored listings, and its exit status is 1 if anything does.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def numba_kernel(idiom: Idiom) -> Any:
 
 
 def compile_idiom(idiom: Idiom) -> dict[str, Any]:
-    """Return what is stored of an idiom, but the day: listings and resources by "PTX sm_90", versions of compilers."""
+    """Return the data to store for an idiom, without the date: listings and resources by "PTX sm_90", versions."""
     found: dict[str, Any] = {"compilers": {}, "listings": {}, "resources": {}}
     for kind, arch in TARGETS:
         made, sources = compiled(idiom.source(kind), arch)
@@ -52,7 +52,7 @@ def _add(found: dict[str, Any], name: str, kind: str, key: str, made: Any, sourc
 
 
 def differences(idiom: Idiom, made: dict[str, Any]) -> list[str]:
-    """Return in which parts what was made now is not what is stored."""
+    """Return the parts in which new data differ from the stored data."""
     if not idiom.path.exists():
         return ["nothing is stored"]
     stored = idiom.stored()

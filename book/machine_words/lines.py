@@ -1,4 +1,4 @@
-"""A compiler's listing, cut down to its instructions, each with the line of the source that it is from."""
+"""A listing cut down to its instructions, each with its line of the source."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from host_to_device.inspecting import listing
 from host_to_device.inspecting.compiling import Compiled
 from host_to_device.inspecting.instructions import Instruction
 
-MOST = 60  # lines of a listing that are stored whole
+MOST = 60  # the most lines of a listing that is stored whole
 AROUND = 1  # lines shown before and after a key instruction of a longer one
 
 
 @dataclass(frozen=True)
 class Line:
-    """An instruction or a label, and the line of the source that it is from; or, as `text`, how many are left out."""
+    """An instruction or a label with its line of the source; or, as `text`, how many lines are left out."""
 
     text: str
     source: int | None = None
-    number: int | None = None  # its place among the listing's lines, None for what is left out
+    number: int | None = None  # its place among the listing's lines; None for left-out lines
 
 
 def lines(instructions: Sequence[Instruction], made: Compiled) -> list[Line]:
-    """Return the lines of a listing: the instructions, and the labels that one of them names."""
+    """Return the lines of a listing: the instructions, and the labels that an instruction names."""
     found: list[tuple[str, int | None]] = []
     targets = {each.target for each in instructions}
     for each in instructions:
@@ -37,7 +37,7 @@ def lines(instructions: Sequence[Instruction], made: Compiled) -> list[Line]:
 
 
 def excerpt(found: list[Line], key: str) -> list[Line]:
-    """Return a listing, or of a long one its beginning, its end and what is around its key instructions."""
+    """Return a listing; of a long one, only the beginning, the end and the lines around key instructions."""
     if len(found) <= MOST:
         return found
     by_word: dict[str, list[int]] = {}

@@ -1,8 +1,8 @@
-"""The listings of the page "Reading the machine's words", from what `python -m book.machine_words` stored.
+"""Directives of the page "Reading the machine's words", which show the listings of `python -m book.machine_words`.
 
-`{machine-words} guard` shows an idiom: its source, and line for line of it what became PTX, SASS and GCN, side by
-side, with a sentence at each instruction. `{machine-words-explorer}` shows any kernel for any two architectures; its
-script is `machine_words.js`, which loads the listings when the reader first picks one.
+`{machine-words} guard` shows an idiom: its source, and for each line of it the PTX, SASS and GCN side by side, with a
+sentence at each instruction. `{machine-words-explorer}` shows any kernel for any two architectures; its script,
+`machine_words.js`, loads the listings when the reader first picks a kernel.
 """
 
 import json
@@ -21,12 +21,12 @@ from book.machine_words import HERE, IDIOMS, SIDE_BY_SIDE, Idiom, sentences
 SCRIPT = Path(__file__).parent / "machine_words.js"
 DATA = "machine-words-data.js"  # beside the site's other scripts
 BY_NAME = {idiom.name: idiom for idiom in IDIOMS}
-OPEN = 2  # idioms that are shown whole; of the others a step is open if there is something to look for in it
-FIRST = ("guard", "PTX sm_90", "SASS sm_90")  # what the explorer begins with
+OPEN = 2  # the first idioms are shown whole; of the others only steps with a key instruction are open
+FIRST = ("guard", "PTX sm_90", "SASS sm_90")  # the first kernel and listings of the explorer
 
 
 def code(text: str) -> str:
-    """Return a sentence as HTML: what stands between backticks is code."""
+    """Return a sentence as HTML; words between backticks become code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
@@ -60,7 +60,7 @@ def item(row: dict[str, Any]) -> str:
 
 
 def side_by_side(idiom: Idiom) -> str:
-    """Return an idiom's listings in three columns, where it can be in steps: a line of the source, then what it became."""
+    """Return an idiom's listings in three columns. If both vendors share the source, each line of it is a step."""
     names = [f"{kind} {arch}" for kind, arch in SIDE_BY_SIDE]
     listings = {name: rows_of(idiom, name) for name in names}
     heads = "".join(f"<div>{escape(name.replace(' ', ', '))}</div>" for name in names)
@@ -83,7 +83,7 @@ def side_by_side(idiom: Idiom) -> str:
                 f'<details class="h2d-words-step"{" open" * wanted}><summary><span class="h2d-words-number">{step}'
                 f'</span><code>{escape(line)}</code></summary><div class="h2d-words-cols">{columns}</div></details>'
             )
-    else:  # two sources, whose lines have nothing to do with each other
+    else:  # two sources: their lines do not correspond
         columns = "".join(
             f'<div class="h2d-words-col" data-name="{escape(name)}">{as_list(rows, name)}</div>'
             for name, rows in listings.items()
@@ -94,14 +94,14 @@ def side_by_side(idiom: Idiom) -> str:
 
 
 def stamp(idiom: Idiom) -> str:
-    """Return where the listings come from."""
+    """Return the date and the compilers of the listings."""
     stored = idiom.stored()
     tools = ", ".join(f"{name} {version}" for name, version in stored["compilers"].items())
     return f"Compiled on {stored['date']} with {tools}; not run."
 
 
 class MachineWords(SphinxDirective):
-    """One idiom: its source, what became of it, and where that comes from; or one stored listing alone."""
+    """One idiom: its source, its listings, and their stamp; or one stored listing alone."""
 
     required_arguments = 1
     optional_arguments = 1
@@ -152,7 +152,7 @@ class MachineWords(SphinxDirective):
 
 
 class Explorer(SphinxDirective):
-    """Any kernel for any two architectures; without the script it is the first one, as it stands."""
+    """Any kernel for any two architectures; without JavaScript it shows the first kernel."""
 
     def run(self) -> list[nodes.Node]:
         for idiom in IDIOMS:
@@ -190,7 +190,7 @@ class Explorer(SphinxDirective):
 
 
 def data() -> dict[str, Any]:
-    """Return everything that the explorer can show."""
+    """Return all listings and sources that the explorer can show."""
     found = {}
     for idiom in IDIOMS:
         listings = {

@@ -1,8 +1,9 @@
-"""A sentence for each instruction: what it does, with its own operands.
+"""The sentence at each instruction of the page: what it does, with its own operands.
 
-The rules say what the instruction sets' references say (PTX ISA; NVIDIA, "CUDA Binary Utilities"; AMD's and LLVM's
-references); what a constant or an argument is comes from where it lies, by the calling conventions of `Place`. An
-instruction that no rule knows has no sentence, and a test finds it.
+`host_to_device.inspecting.languages` has the facts that `h2d.show` uses too: thread numbers, sizes of accesses. The rules
+here add a sentence with operands for each instruction of the twelve kernels. Sources: PTX ISA; NVIDIA, "CUDA Binary
+Utilities"; AMD's and LLVM's references. `Place` finds the name of a constant or an argument from its offset, by the
+calling conventions. An instruction without a rule has no sentence; a test finds it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from host_to_device.inspecting.languages.words import NUMBERS
 
 @dataclass(frozen=True)
 class Place:
-    """Where an instruction stands: which kernel, PTX, SASS or GCN, for which architecture."""
+    """The listing that an instruction is from: kernel; PTX, SASS or GCN; architecture."""
 
     idiom: Idiom
     kind: str
@@ -26,14 +27,16 @@ class Place:
     python: bool = False  # a Numba kernel
 
     def parameter(self, number: int) -> str:
-        """Return what a parameter of the PTX is, by its number."""
-        if self.python:  # seven of them make up an array of one dimension; the fifth and the sixth are used
+        """Return the meaning of a parameter of the PTX, by its number."""
+        if (
+            self.python
+        ):  # an array of one dimension is seven parameters; the kernels use the fifth and the sixth
             name = self.idiom.parameters[number // 7][0]
             return {4: f"where the array `{name}` begins", 5: f"the length of `{name}`"}[number % 7]
         return f"the parameter `{self.idiom.parameters[number][0]}`"
 
     def at(self, offset: int, size: int) -> str | None:
-        """Return the names of the parameters in these bytes of the arguments; None where there is none."""
+        """Return the names of the parameters in these bytes of the arguments; None if there are none."""
         found, place = [], 0
         for name, width in self.idiom.parameters:
             place = -(-place // width) * width
@@ -45,17 +48,17 @@ class Place:
 
     @property
     def end(self) -> int:
-        """The first byte behind the parameters, where AMD's hidden arguments begin."""
+        """The offset of the first byte after the parameters, where AMD's hidden arguments begin."""
         place = 0
         for _, width in self.idiom.parameters:
             place = -(-place // width) * width + width
         return -(-place // 8) * 8
 
     def constant(self, bank: str, offset: str, size: int = 4) -> str:
-        """Return what NVIDIA's constant bank 0 has at an offset; where things lie in it differs by architecture."""
+        """Return what NVIDIA's constant bank has at an offset. The layout differs by architecture."""
         number = 0 if offset == "RZ" else int(offset, 16)
         if bank == "0x2":
-            return "a constant that the compiler has put there"
+            return "a constant of the compiler"
         first, block, descriptor, stack = {
             "sm_75": (0x160, 0x0, 0x118, 0x28),
             "sm_80": (0x160, 0x0, 0x118, 0x28),
@@ -78,7 +81,7 @@ Rule = tuple[str, str | Callable[[re.Match, Place], str]]
 
 
 def sentence(text: str, place: Place) -> str | None:
-    """Return what an instruction does, in a sentence; None for a label, and for one that no rule knows."""
+    """Return a sentence that says what an instruction does; None for a label and for an unknown instruction."""
     if text.endswith(":"):
         return None
     if place.kind != "GCN" and (match := re.fullmatch(r"@(!?)(%?U?P\d+|%p\d+) (.*)", text)):
@@ -102,7 +105,7 @@ HALVES_OF_A_TENTH = {
 
 
 def _operand(text: str) -> str:
-    """Return an operand as it reads: numbers in decimal, a register that is always zero as 0."""
+    """Return an operand for the sentence: numbers in decimal, the zero register as 0."""
     text = text.strip()
     if text in HALVES_OF_A_TENTH:
         return f"{text}, {HALVES_OF_A_TENTH[text]}"
@@ -124,7 +127,7 @@ def _power(text: str) -> str:
 R = r"([^,]+)"  # an operand
 
 
-# --- PTX: registers are named and never run out; the assembler ptxas deals out the real ones ------------------------
+# --- PTX: virtual registers, without a limit; the assembler ptxas allocates the real ones --------------------------
 
 BYTES = {
     "f32": "a float32",
@@ -168,11 +171,11 @@ PTX_RULES: list[Rule] = [
         rf"shl\.b64 {R}, {R}, (\d+)",
         lambda match, _: f"{match[1]} = {match[2]} × {_power(match[3])}, as a shift of 64 bits.",
     ),
-    (rf"cvt\.s64\.s32 {R}, {R}", "$1 = $2, made 64 bits wide."),
+    (rf"cvt\.s64\.s32 {R}, {R}", "$1 = $2, extended to 64 bits."),
     (rf"shr\.s64 {R}, {R}, 63", "$1 = the sign of $2 in every bit: all ones if it is negative, else 0."),
     (
         rf"and\.b64 {R}, {R}, {R}",
-        "$1 = the bits that $2 and $3 have both: $3 if the index is negative, else 0.",
+        "$1 = $2 AND $3, bit by bit: $3 if the index is negative, else 0.",
     ),
     (rf"setp\.ge\.s32 {R}, {R}, {R}", "$1 = whether $2 ≥ $3: a predicate, one bit a thread."),
     (r"bra (?:\.uni )?(\S+)", "Go on at $1."),
@@ -190,7 +193,7 @@ PTX_RULES: list[Rule] = [
     ),
     (rf"ld\.shared\.f32 {R}, \[([^]]+)\]", "Load a float32 from shared memory, at $2, into $1."),
     (rf"st\.shared\.f32 \[([^]]+)\], {R}", "Store a float32, $2, in shared memory at $1."),
-    (r"bar\.sync 0", "Wait until all threads of the block are here."),
+    (r"bar\.sync 0", "Wait until all threads of the block have arrived."),
     (rf"add\.f32 {R}, {R}, {R}", "$1 = $2 + $3."),
     (rf"mul\.f32 {R}, {R}, {R}", "$1 = $2 × $3."),
     (rf"fma\.rn\.f32 {R}, {R}, {R}, {R}", "$1 = $2 × $3 + $4, rounded once."),
@@ -200,9 +203,9 @@ PTX_RULES: list[Rule] = [
     (rf"shfl\.sync\.down\.b32 (\S+)\|(\S+), {R}, {R}, {R}, {R}", _ptx_shuffle),
     (
         rf"atom\.global\.add\.u32 {R}, \[([^]]+)\], {R}",
-        "Add $3 to the number at $2 in one step that nothing comes between; $1 is what was there before.",
+        "Add $3 to the number at $2, atomically; $1 is the old value.",
     ),
-    (rf"cvt\.f64\.f32 {R}, {R}", "$1 = $2, made a float64."),
+    (rf"cvt\.f64\.f32 {R}, {R}", "$1 = $2, converted to float64."),
     (rf"cvt\.rn\.f32\.f64 {R}, {R}", "$1 = $2, rounded to a float32."),
     (rf"mul\.f64 {R}, {R}, 0d3FB999999999999A", "$1 = $2 × 0.1 in float64; 3FB9…9A are the bits of 0.1."),
     (
@@ -220,7 +223,7 @@ PTX_RULES: list[Rule] = [
 ]
 
 
-# --- SASS: R is a register of a thread, UR one of the whole warp, P a predicate; RZ is always 0, PT always true -------
+# --- SASS: R is a register of a thread, UR a register of the whole warp, P a predicate; RZ is always 0, PT true -------
 
 C = r"c\[(0x\d)\]\[(\w+)\]"
 SPECIAL = {
@@ -231,13 +234,13 @@ SPECIAL = {
 
 
 def _wide(register: str, words: int = 2) -> str:
-    """Return the registers that a value of several words is in: R2 becomes R2:R3."""
+    """Return the registers that hold a value of several words: R2 becomes R2:R3."""
     name, number = re.fullmatch(r"(U?R)(\d+)", register).groups()
     return f"{register}:{name}{int(number) + words - 1}"
 
 
 def _value(text: str, place: Place, words: int = 1) -> str:
-    """Return an operand of SASS as it reads, with constants by what they are."""
+    """Return an operand of SASS for the sentence, constants by their meaning."""
     if match := re.fullmatch(C, text.strip()):
         return place.constant(match[1], match[2], 4 * words)
     text = _operand(text)
@@ -254,7 +257,7 @@ def _load_constant(match: re.Match, place: Place) -> str:
 
 
 def _address(text: str) -> str:
-    """Return an address such as desc[UR4][R2.64+0x4] as it reads."""
+    """Return an address such as desc[UR4][R2.64+0x4] for the sentence."""
     inner = re.sub(r"^desc\[\w+\]", "", text).strip("[]").replace(".64", "").replace(".X4", "")
     base, _, offset = inner.partition("+")
     return f"{_operand(base)} + {_operand(offset)}" if offset else _operand(base)
@@ -280,7 +283,7 @@ def _halves(match: re.Match, _: Place) -> str:
 
 
 def _of(said: str, *wide: int) -> Callable[[re.Match, Place], str]:
-    """Return a rule whose operands are read by `_value`; those that are 64 bits wide are named by their number."""
+    """Return a rule whose operands `_value` reads; `wide` has the numbers of those that are 64 bits wide."""
 
     def fill(match: re.Match, place: Place) -> str:
         def one(found: re.Match) -> str:
@@ -314,7 +317,7 @@ SASS_RULES: list[Rule] = [
     (rf"FMUL {R}, {R}, {R}", _of("$1 = $2 × $3.")),
     (rf"FFMA {R}, {R}, {R}, {R}", _of("$1 = $2 × $3 + $4, rounded once.")),
     (rf"DMUL {R}, {R}, {R}", _of("$1 = $2 × $3 in float64.", 1, 2, 3)),
-    (rf"F2F\.F64\.F32 {R}, {R}", _of("$1 = $2, made a float64.", 1)),
+    (rf"F2F\.F64\.F32 {R}, {R}", _of("$1 = $2, converted to float64.", 1)),
     (rf"F2F\.F32\.F64 {R}, {R}", _of("$1 = $2, rounded to a float32.", 2)),
     (rf"SHF\.L\.U32 {R}, {R}, (\w+), RZ", lambda m, _: f"{m[1]} = {m[2]} × {_power(m[3])}, as a shift."),
     (rf"SHF\.R\.U32\.HI {R}, RZ, (\w+), {R}", lambda m, _: f"{m[1]} = {m[3]} ÷ {_power(m[2])}, as a shift."),
@@ -336,41 +339,39 @@ SASS_RULES: list[Rule] = [
     ),
     (rf"(?:U?MOV) {R}, {R}", _of("$1 = $2.")),
     (rf"IADD3 {R}, (?:PT, PT, )?(-?\w+), (-?\w+), RZ", lambda m, _: _sum(m[1], m[2], m[3])),
-    (rf"LOP3\.LUT {R}, {R}, {R}, RZ, 0xc0, !PT", _of("$1 = the bits that $2 and $3 have both.")),
+    (rf"LOP3\.LUT {R}, {R}, {R}, RZ, 0xc0, !PT", _of("$1 = $2 AND $3, bit by bit.")),
     (r"HFMA2(?:\.MMA)? (\w+), -RZ, RZ, 0, (\S+)", _halves),
     (rf"STS (\S+), {R}", lambda m, _: f"Store 4 bytes, {m[2]}, in shared memory at {_address(m[1])}."),
     (
         rf"LDS(?:\.U)? {R}, (\S+)",
         lambda m, _: f"Load 4 bytes from shared memory, at {_address(m[2])}, into {m[1]}.",
     ),
-    (r"BAR\.SYNC(?:\.DEFER_BLOCKING)? 0x0", "Wait until all threads of the block are here."),
+    (r"BAR\.SYNC(?:\.DEFER_BLOCKING)? 0x0", "Wait until all threads of the block have arrived."),
     (rf"SHFL\.DOWN PT, {R}, {R}, (\w+), 0x1f", "$1 = $2 of the lane that is $3 further on."),
     (
         rf"REDG?\.E\.ADD\.STRONG\.GPU {ATOMIC}, {R}",
         lambda m, _: (
-            f"Add {m[2]} to the number at {_address(m[1])} in one step that nothing comes between; no answer is asked for."
+            f"Add {m[2]} to the number at {_address(m[1])}, atomically; the old value is not returned."
         ),
     ),
     (
         rf"ATOMG\.E\.ADD\.STRONG\.GPU PT, {R}, {ATOMIC}, {R}",
-        lambda m, _: (
-            f"Add {m[3]} to the number at {_address(m[2])} in one step that nothing comes between; {m[1]} is what was there before."
-        ),
+        lambda m, _: f"Add {m[3]} to the number at {_address(m[2])}, atomically; {m[1]} is the old value.",
     ),
     (
         rf"HMMA\.1688\.F32 {R}, {R}, {R}, {R}",
         _of(
-            "The Tensor Core multiplies a 16 × 8 by an 8 × 8 matrix for the warp and adds $4; from $1 on each lane has its part."
+            "The Tensor Core multiplies a 16 × 8 by an 8 × 8 matrix for the warp and adds $4; each lane has its part in the registers from $1 on."
         ),
     ),
     (
         rf"HMMA\.16816\.F32 {R}, {R}, {R}, {R}",
         _of(
-            "The Tensor Core multiplies a 16 × 16 by a 16 × 8 matrix for the warp and adds $4; from $1 on each lane has its part."
+            "The Tensor Core multiplies a 16 × 16 by a 16 × 8 matrix for the warp and adds $4; each lane has its part in the registers from $1 on."
         ),
     ),
-    (rf"STL (\S+), {R}", lambda m, _: f"Put {m[2]} aside in local memory, at {_address(m[1])}."),
-    (rf"LDL(?:\.LU)? {R}, (\S+)", lambda m, _: f"Fetch {m[1]} back from local memory, at {_address(m[2])}."),
+    (rf"STL (\S+), {R}", lambda m, _: f"Spill {m[2]} to local memory, at {_address(m[1])}."),
+    (rf"LDL(?:\.LU)? {R}, (\S+)", lambda m, _: f"Reload {m[1]} from local memory, at {_address(m[2])}."),
 ]
 
 
@@ -382,14 +383,14 @@ def _sum(target: str, *parts: str) -> str:
     return f"{target} = {text}."
 
 
-# --- GCN: s is a register of the whole wavefront, v one of a lane; exec says which lanes are at work -------------------
+# --- GCN: s is a register of the whole wavefront, v a register of a lane; exec is the mask of active lanes -------------
 
 
 def _scalar_load(match: re.Match, place: Place) -> str:
     offset, size = int(match[4], 16), gcn.width(match[1])
     hidden = (
         place.end + 12
-    )  # behind the parameters: three numbers of blocks, then the block's sizes, 16 bits each
+    )  # after the parameters: three numbers of blocks, then the block's sizes, 16 bits each
     if offset == hidden:
         return f"{match[2]} = the block's size: blockDim.x in the lower 16 bits, blockDim.y in the upper."
     name = place.at(offset, size)
@@ -424,13 +425,13 @@ def _gcn_store(match: re.Match, _: Place) -> str:
 
 def _gcn_atomic(match: re.Match, _: Place) -> str:
     target, address, value = match[1], match[2], match[3]
-    return f"Add {value} to the number at {address} in one step that nothing comes between; " + (
-        f"{target} is what was there before." if target else "no answer is asked for."
+    return f"Add {value} to the number at {address}, atomically; " + (
+        f"{target} is the old value." if target else "the old value is not returned."
     )
 
 
 def _offset(text: str | None) -> str:
-    return f"place {text or 0}"
+    return f"offset {text or 0}"
 
 
 GCN_RULES: list[Rule] = [
@@ -440,7 +441,7 @@ GCN_RULES: list[Rule] = [
     (rf"s_mul_i32 {R}, {R}, {R}", "$1 = $2 × $3, once for the whole wavefront."),
     (rf"s_add_u32 {R}, {R}, {R}", "$1 = $2 + $3: where the wavefront's scratch memory begins."),
     (rf"s_addc_u32 {R}, {R}, {R}", "$1 = $2 + $3 + the carry: the upper half of it."),
-    (rf"s_mov_b(?:32|64) {R}, (exec\w*)", "$1 = exec: which lanes are at work, to be kept."),
+    (rf"s_mov_b(?:32|64) {R}, (exec\w*)", "$1 = exec: the mask of active lanes, kept for later."),
     (rf"s_mov_b(?:32|64) {R}, {R}", "$1 = $2."),
     (rf"v_mad_u64_u32 {R}, null, {R}, {R}, {R}", "$1 = $2 × $3 + $4, with 64 bits."),
     (rf"v_add_u32_e32 {R}, {R}, {R}", "$1 = $2 + $3."),
@@ -474,14 +475,14 @@ GCN_RULES: list[Rule] = [
     (rf"v_mul_u32_u24_e32 {R}, {R}, {R}", "$1 = $3 × $2, of 24 bits each."),
     (rf"v_mov_b32_e32 {R}, {R}", "$1 = $2, in every lane."),
     (rf"v_and_b32_e32 {R}, 0x3ff, {R}", "$1 = the lower 10 bits of $2, which are threadIdx.x."),
-    (rf"v_and_b32_e32 {R}, {R}, {R}", "$1 = the bits that $2 and $3 have both."),
+    (rf"v_and_b32_e32 {R}, {R}, {R}", "$1 = $2 AND $3, bit by bit."),
     (rf"v_bfe_u32 {R}, {R}, 10, 10", "$1 = the next 10 bits of $2, which are threadIdx.y."),
     (rf"v_cmp_gt_[iu]32_e32 {R}, {R}, {R}", "$1 = one bit a lane: whether $2 > $3."),
     (rf"v_cmp_ne_u32_e32 {R}, {R}, {R}", "$1 = one bit a lane: whether $3 is not $2."),
-    (rf"v_cmpx_gt_i32_e64 {R}, {R}", "Only the lanes with $1 > $2 stay at work: exec has a bit for each."),
-    (rf"s_and_saveexec_b64 {R}, {R}", "$1 keeps exec, and of its lanes only those in $2 stay at work."),
-    (rf"s_cbranch_execz {R}", "If no lane is at work any more, go on at $1."),
-    (rf"s_or_b64 exec, exec, {R}", "The lanes kept in $1 are at work again."),
+    (rf"v_cmpx_gt_i32_e64 {R}, {R}", "Only the lanes with $1 > $2 stay active: exec has a bit for each."),
+    (rf"s_and_saveexec_b64 {R}, {R}", "$1 keeps exec; of its lanes, only those in $2 stay active."),
+    (rf"s_cbranch_execz {R}", "If no lane is active any more, go on at $1."),
+    (rf"s_or_b64 exec, exec, {R}", "The lanes kept in $1 are active again."),
     (rf"v_cndmask_b32_e64 {R}, {R}, {R}, {R}", "$1 = $3 in the lanes of $4, $2 in the others."),
     (rf"(global_load_\w+) {R}, {R}, (.*)", _gcn_load),
     (rf"(global_store_\w+) {R}, {R}, (.*)", _gcn_store),
@@ -499,7 +500,7 @@ GCN_RULES: list[Rule] = [
         "Two at once: $1 = $2 × $3 + $1, and $4 = $5 × $6 + $4.",
     ),
     (rf"v_mul_f64(?:_e32)? {R}, {R}, {R}", "$1 = $2 × $3 in float64."),
-    (rf"v_cvt_f64_f32_e32 {R}, {R}", "$1 = $2, made a float64."),
+    (rf"v_cvt_f64_f32_e32 {R}, {R}", "$1 = $2, converted to float64."),
     (rf"v_cvt_f32_f64_e32 {R}, {R}", "$1 = $2, rounded to a float32."),
     (
         rf"ds_(?:write|store)_b32 {R}, (\w+)(?: offset:(\d+))?",
@@ -509,32 +510,32 @@ GCN_RULES: list[Rule] = [
         rf"ds_(?:read|load)_b32 {R}, (\w+)(?: offset:(\d+))?",
         lambda m, _: f"Load 4 bytes a lane from LDS, at {m[2]}{f' + {m[3]}' if m[3] else ''}, into {m[1]}.",
     ),
-    (r"s_barrier", "Wait until all wavefronts of the block are here."),
-    (r"buffer_gl0_inv", "Forget what the nearest cache holds, so that loads see what others have stored."),
+    (r"s_barrier", "Wait until all wavefronts of the block have arrived."),
+    (r"buffer_gl0_inv", "Invalidate the nearest cache, so that loads see what other threads have stored."),
     (rf"ds_bpermute_b32 {R}, {R}, {R}", "$1 = $3 of the lane whose number, times 4, is in $2."),
     (rf"v_mbcnt_lo_u32_b32 {R}, -1, 0", "$1 = how many of the first 32 lanes come before this one."),
     (rf"v_mbcnt_hi_u32_b32 {R}, -1, {R}", "$1 = $2 + those of the other 32: the lane's own number."),
     (
         r"scratch_store_\w+ off, (\S+), off(?: offset:(\d+))?",
-        lambda m, _: f"Put {m[1]} aside in scratch memory, {_offset(m[2])}.",
+        lambda m, _: f"Spill {m[1]} to scratch memory, {_offset(m[2])}.",
     ),
     (
         r"scratch_load_\w+ (\S+), off, off(?: offset:(\d+))?",
-        lambda m, _: f"Fetch {m[1]} back from scratch memory, {_offset(m[2])}.",
+        lambda m, _: f"Reload {m[1]} from scratch memory, {_offset(m[2])}.",
     ),
     (
         r"buffer_store_dword (\S+), off, \S+, 0(?: offset:(\d+))?",
-        lambda m, _: f"Put {m[1]} aside in scratch memory, {_offset(m[2])}.",
+        lambda m, _: f"Spill {m[1]} to scratch memory, {_offset(m[2])}.",
     ),
     (
         r"buffer_load_dword (\S+), off, \S+, 0(?: offset:(\d+))?",
-        lambda m, _: f"Fetch {m[1]} back from scratch memory, {_offset(m[2])}.",
+        lambda m, _: f"Reload {m[1]} from scratch memory, {_offset(m[2])}.",
     ),
     (
         r"s_nop (\d+)",
-        lambda m, _: f"Do nothing for {int(m[1]) + 1} cycle{'s' * (m[1] != '0')}, until a result is there.",
+        lambda m, _: f"Do nothing for {int(m[1]) + 1} cycle{'s' * (m[1] != '0')}, until a result is ready.",
     ),
-    (r"s_delay_alu .*", "A hint to the scheduler: how far back stands the result that comes next."),
+    (r"s_delay_alu .*", "A hint to the scheduler: how many instructions back the next operand was computed."),
     (
         r"s_clause (\w+)",
         lambda m, _: (

@@ -1,7 +1,7 @@
-"""`{differences} cuda_cpp`: where a stand-in and the real thing disagree, as the stand-in's own table has it.
+"""`{differences} cuda_cpp`: the table of differences between a stand-in and the library that it replaces.
 
-The rows are `DIFFERENCES` of a module of `host_to_device.standins`: the page cannot drift from what the code says.
-What a row has beyond the head is a reason, and stands below its last cell.
+The rows are `DIFFERENCES` of a module of `host_to_device.standins`, so that the page always says what the code says. A
+cell beyond the head is a reason; it stands below the row's last cell.
 """
 
 from importlib import import_module
@@ -20,7 +20,7 @@ TABLES = {
 
 
 class Differences(SphinxDirective):
-    """The table of one stand-in; its body, if it has one, is the caption."""
+    """The table of one stand-in; the directive's body, if any, is the caption."""
 
     required_arguments = 1
     has_content = True

@@ -1,8 +1,9 @@
-"""`{gpu-memory}`: the memories of GPUs, from `host_to_device.hardware.gpus` and `latencies`, every number with its source.
+"""`{gpu-memory}`: a table of GPUs' memories, from `host_to_device.hardware.gpus` and `latencies`, with sources.
 
     {gpu-memory} T4, A100 80 GB, H100 SXM
 
-A row for each GPU, and folded below the table the sources, each with what it states. What no source states has a dash.
+The table has a row for each GPU. A folded list below it names the source of each number. A number without a source is a
+dash.
 """
 
 from dataclasses import fields
@@ -13,8 +14,8 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from host_to_device.hardware import gpus, latencies
+from host_to_device.hardware.gpus import KIB, MIB
 
-KIB, MIB = 2**10, 2**20
 HEAD = (
     "GPU",
     "SMs",
@@ -26,7 +27,7 @@ HEAD = (
     "bandwidth",
     "cycles to L1, L2, memory",
 )
-# What the list of sources calls a field.
+# The fields by their names in the list of sources.
 WORDS = {
     "multiprocessors": "SMs",
     "registers_per_multiprocessor": "registers",
@@ -41,7 +42,7 @@ NOTHING = "–"
 
 
 def sized(size: int | None, unit: int, name: str) -> str:
-    """Return a size in whole units; a dash where it is not known."""
+    """Return a size in whole units; a dash if it is not known."""
     return NOTHING if size is None else f"{size / unit:,.0f} {name}"
 
 
@@ -51,14 +52,14 @@ def cells(name: str) -> list[str]:
     Raises
     ------
     ValueError
-        There is no such GPU in the table of the book.
+        The table of GPUs has no such GPU.
     """
     gpu, found = gpus.find(name), latencies.find(name)
     its = gpu.architecture
     second = sized(gpu.l2, MIB, "MiB") + (f", L3 {sized(gpu.l3, MIB, 'MiB')}" if gpu.l3 else "")
     first = sized(its.l1, KIB, "KiB") + ("" if its.vendor == "NVIDIA" else ", apart from it")
     return [
-        gpu.name.removesuffix(f" {its.family}"),  # where it is part of the name: there is not much room
+        gpu.name.removesuffix(f" {its.family}"),  # a family in the name takes too much room
         str(gpu.multiprocessors or NOTHING),
         sized(4 * its.registers_per_multiprocessor, KIB, "KiB"),
         sized(its.shared_per_multiprocessor, KIB, "KiB"),
@@ -71,7 +72,7 @@ def cells(name: str) -> list[str]:
 
 
 def sources(name: str) -> str:
-    """Return who states what about a GPU, in MyST."""
+    """Return the sources of a GPU's numbers, in MyST."""
     gpu, found = gpus.find(name), latencies.find(name)
     by_source: dict[str, list[str]] = {}
     for field, word in WORDS.items():

@@ -6,8 +6,8 @@
     What each wheel asks for
     ```
 
-`python -m tools.wheel_matrix` stores the rows. Each is shown with the day on which it was read, so that a row that
-could not be had when the others were renewed is seen to be older.
+`python -m tools.wheel_matrix` stores the rows. Each row shows the day on which it was read, so that readers see which
+rows are older: those that could not be read when the others were.
 """
 
 import json
@@ -25,7 +25,7 @@ NOTHING = "–"
 
 
 def cells(wheel: str, row: dict[str, str | None]) -> list[str]:
-    """Return one line of the table: the wheel, without its extra, then what it asks for.
+    """Return one line of the table: the wheel without its extra, then the versions that it asks for.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def cells(wheel: str, row: dict[str, str | None]) -> list[str]:
 
 
 def shown(version: str | None) -> str:
-    """Return a version as it is, a range as code, since `>` at its beginning would quote, and a dash for none."""
+    """Return a version as it is, a range as code (a leading `>` would be a quotation), a dash for None."""
     if version is None:
         return NOTHING
     return version if re.fullmatch(r"[\w.]+", version) else f"`{version}`"
