@@ -4,13 +4,17 @@ import ast
 import doctest
 import inspect
 import pickle
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import host_to_device as h2d
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_public_names_are_documented_with_arguments_and_errors():
@@ -45,6 +49,11 @@ def test_the_example_of_a_public_name_runs(name, started):
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     result = doctest.DocTestRunner(optionflags=flags).run(test, out=said.append)
     assert result.failed == 0, "".join(said)
+
+
+def test_the_books_reference_has_every_public_name_once():
+    page = (ROOT / "chapters" / "api.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^\.\. auto(?:function|exception):: (\w+)$", page, re.M)) == h2d.__all__
 
 
 def test_no_public_function_shares_its_name_with_a_module():
