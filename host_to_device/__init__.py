@@ -81,14 +81,10 @@ else:
             return import_module(f"{__name__}.{name}")
         if name not in _MODULE_OF:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        if (
-            name == "start"
-        ):  # in the first cell: the shelter notes NumPy as it is before a learner's code changes it
+        if name == "start":  # in the first cell: the shelter records NumPy before a learner's code changes it
             import_module(f"{__name__}.exercises")
         thing = getattr(import_module(_MODULE_OF[name]), name)
-        thing.__module__ = (
-            __name__  # it is known by its public name: in help(), in messages, when it is pickled
-        )
+        thing.__module__ = __name__  # its public place: in help(), in messages, and when it is pickled
         globals()[name] = thing
         return thing
 
