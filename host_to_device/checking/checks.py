@@ -1,4 +1,4 @@
-"""`check(kernel)[grid, block](…)`: what a learner calls."""
+"""`check(kernel)[grid, block](…)`: the function that a learner calls, and its options."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from host_to_device.standins.warp_sizes import known_warp_size
 
 
 class CheckError(AssertionError):
-    """Raised by a strict check that has found something; the message is the report, `report` the object."""
+    """Raised by a strict check that finds something: the message is the report as text, `report` the object."""
 
     def __init__(self, report: Report) -> None:
         super().__init__(str(report))
@@ -47,42 +47,42 @@ def check(
 ) -> Check:
     """Check a kernel: `check(kernel)[grid, block](…)` runs it under watch and returns a report.
 
-    It runs on the CPU, also where there is a GPU, and on copies: no argument is changed.
+    It runs on the CPU, also on a machine with a GPU, and on copies: no argument is changed.
 
     Parameters
     ----------
     kernel
-        A kernel made by `cuda.jit`, the stand-in's or Numba's own; or CuPy's `RawKernel`, of which less can be seen
-        (`checking.raw`).
+        A kernel made by `cuda.jit`, the stand-in's or Numba's own, or CuPy's `RawKernel`, which shows less
+        (`checking.cuda_cpp`).
     outputs
-        Names of parameters whose every element the launch has to write.
+        Names of parameters: the launch has to write every element of each.
     any_order
-        Names of parameters whose elements may come in any order (a list filled through an atomic counter).
+        Names of parameters whose elements may come in any order, such as a list filled through an atomic counter.
     not_compared
-        Names of parameters that may end up otherwise from order to order (the links of a list, a counter's tickets).
+        Names of parameters that may differ from order to order, such as the links of a list.
     schedules
-        In how many orders the blocks and threads run: as they count, backwards, and shuffled by seed 1, 2, …
+        In how many orders the blocks and threads run: ascending, descending, then shuffled by seed 1, 2, …
     seconds, accesses
-        Time and number of accesses, for all schedules together, after which the check ends with a report on what
-        it has seen.
+        Time and number of accesses for all schedules together. The check ends when either is used up, and reports
+        what it has found until then.
     warp_size
-        32 lanes, or the 64 of AMD's data centre GPUs.
+        32 lanes, or 64 as on AMD's GPUs for data centres.
     capability
-        Compute capability whose limits a launch has to keep, such as "7.5" or (9, 0).
+        Compute capability whose limits the launch has to keep, such as "7.5" or (9, 0).
     notes
-        Whether to count, besides, what costs time: sectors a request, bank conflicts, divergence, idle threads.
+        Whether to also count what costs time: sectors a request, bank conflicts, divergence, idle threads.
     strict
         Whether to raise `CheckError` instead of returning a report that has findings.
     interpreted
-        True runs the kernel as plain Python, False compiled as far as that can be; by default small launches are
-        interpreted and large ones compiled.
+        True runs the kernel as plain Python, False compiles it where compiled code can be watched. By default small
+        launches are interpreted and large ones compiled.
 
     Raises
     ------
     TypeError
-        If it is not given a kernel.
+        If `kernel` is not a kernel.
     ValueError
-        If an option is not one of the above.
+        If an option has a value that means nothing.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def check(
         any_order=names(any_order),
         not_compared=names(not_compared),
         schedules=whole("schedules", schedules),
-        seconds=positive("seconds", seconds),
+        seconds=float(positive("seconds", seconds)),
         accesses=positive("accesses", accesses),
         warp_size=known_warp_size(warp_size),
         capability=limits.capability(capability),
@@ -185,7 +185,7 @@ class Check:
         program = self.kernel.program
         parameters = program.kernel.parameters
         if len(parameters) != len(values):
-            return []  # the launch itself says so
+            return []  # the launch itself raises
         return rewriting.of_types(
             program.shared, parameters, [getattr(value, "dtype", None) for value in values]
         )

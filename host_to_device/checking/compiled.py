@@ -1,4 +1,4 @@
-"""Run a kernel under watch, compiled: for launches that the interpreter would take too long over."""
+"""Run a kernel compiled under watch, for launches that take the interpreter too long."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from numba import typeof, types
 from numba.core.errors import NumbaError
 
 from host_to_device.checking import instrumenting, memory, watched
-from host_to_device.checking.memory import Access, Fault, Memory, Moment, OutOfBudget, Tracked
+from host_to_device.checking.memory import Access, Fault, Moment, OutOfBudget, Tracked, of_shared
 from host_to_device.standins.numba_cuda import compiling
 from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStopped
 from host_to_device.standins.numba_cuda.interpreting import shared_arrays
@@ -24,8 +24,8 @@ from host_to_device.standins.numba_cuda.launching import Launch
 from host_to_device.standins.numba_cuda.rewriting import PREFIX, SHARED, STOP, Program
 
 MOST_FAULTS = 256
-MOST_CELLS = 1 << 28  # 96 bytes each, of which the system gives out what is touched
-FIRST_BLOCKS = 4  # so many tell how long the rest will take
+MOST_CELLS = 1 << 28  # 96 bytes each; the system provides only the pages that are touched
+FIRST_BLOCKS = 4  # they show how long the rest will take
 KINDS = {
     watched.OUT_OF_BOUNDS: "out of bounds",
     watched.RACE: "race",
@@ -34,13 +34,13 @@ KINDS = {
 
 
 class _Module(compiling.Module):
-    """The module of a watched kernel: the shared arrays are followed by what the watch keeps."""
+    """The module of a watched kernel: the record of accesses follows the shared arrays."""
 
     def __init__(self, program: Program, shared: list) -> None:
         super().__init__(program, shared)
         digest = hashlib.sha256()
         for each in (instrumenting, watched):
-            digest.update(Path(each.__file__).read_bytes())
+            digest.update(Path(str(each.__file__)).read_bytes())
         names = ("load", "store", "begin", "pass_barrier", *watched.ATOMICS)
         self.head += "\n".join(
             [
@@ -64,7 +64,7 @@ class Unwatchable(Exception):
 
 
 class CompiledWatch:
-    """A watched kernel, compiled for arguments of the types of these; `Launched` is one launch of it."""
+    """A watched kernel, compiled for the types of the given arguments; `Launched` is one launch of it."""
 
     def __init__(self, program: Program, launch: Launch, values: tuple) -> None:
         if any(isinstance(value, tuple) for value in values):
@@ -82,12 +82,12 @@ _KEPT: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
 def compiled_watch(program: Program, launch: Launch, values: tuple) -> CompiledWatch:
-    """Return a kernel compiled to be watched, for arguments of the types of these.
+    """Return a kernel compiled to be watched, for the types of the given arguments.
 
     Raises
     ------
     Unwatchable
-        If it does what only the interpreter watches.
+        If it does something that only the interpreter watches.
     """
     kept = _KEPT.setdefault(program.kernel.original, {})
     key = tuple(map(typeof, _copied(values))), tuple(each.dtype for each in launch.arrays)
@@ -121,46 +121,28 @@ class Launched:
         self.watch, self.launch, self.values = watch, launch, values
         self.order, self.blocks = order, blocks
         self.moment = Moment()
-        self.memories: list[Memory] = []
-        shared = shared_arrays(self.launch.arrays, self.launch.shared)
-        dynamic = [
-            array for array, made in zip(shared, self.launch.arrays, strict=True) if made.shape is None
-        ]
-        rows, fills, cells = [], [], 0
-        lying = [
-            (array, made.name or "a shared array")
-            for array, made in zip(shared, self.launch.arrays, strict=True)
-        ]
-        seen_dynamic = False
-        for (array, name), made in zip(lying, self.launch.arrays, strict=True):
-            if made.shape is None and seen_dynamic:
-                continue
-            unit = (
-                min(each.dtype.itemsize for each in dynamic) if made.shape is None else array.dtype.itemsize
-            )
-            seen_dynamic = seen_dynamic or made.shape is None
-            whole = Memory(array, name, "shared", self.moment, self.ignore, unit)
-            whole.arrays = [Tracked(whole, array, name)]
-            filled = array.copy()
+        arrays = shared_arrays(launch.arrays, launch.shared)
+        shared = of_shared(arrays, launch.arrays, self.moment, self.ignore)
+        self.memories = list(dict.fromkeys(each.memory for each in shared))
+        rows, fills, cells = [], [np.zeros(1, np.uint8)], 0
+        for whole in self.memories:
+            filled = whole.array.copy()
             memory.fill_with(filled, fill)
             at = -1 if fill == memory.LEFT_OVER else sum(map(len, fills))
-            rows.append([whole.start, whole.start + array.nbytes, cells, unit, 1, at])
+            rows.append([whole.start, whole.start + filled.nbytes, cells, whole.unit, 1, at])
             fills.append(filled.reshape(-1).view(np.uint8))
-            cells += array.nbytes // unit
-            self.memories.append(whole)
+            cells += filled.nbytes // whole.unit
         for group in groups:
             whole = memory.of_group(group, self.moment, self.ignore)
-            start, size = whole.start, whole.array.nbytes
-            rows.append([start, start + size, cells, whole.unit, 0, 0])
-            cells += size // whole.unit
+            rows.append([whole.start, whole.start + whole.array.nbytes, cells, whole.unit, 0, 0])
+            cells += whole.array.nbytes // whole.unit
             self.memories.append(whole)
         if cells > MOST_CELLS:
             raise Unwatchable("too much memory")
         self.ranges = np.array(rows, np.int64).reshape(-1, 6)
         self.cells = np.zeros((max(1, cells), watched.CELL), np.int64)
         self.faults = np.zeros((MOST_FAULTS, watched.FAULT), np.int64)
-        fill_bytes = np.concatenate(fills) if fills else np.zeros(1, np.uint8)
-        self.shared = (*shared, (self.ranges, self.cells, self.faults, fill_bytes))
+        self.shared = (*arrays, (self.ranges, self.cells, self.faults, np.concatenate(fills)))
         self.stop = np.zeros(watched.NUMBERS, np.int64)
         self.stop[watched.GENERATION] = 1
         self.ran = self.skipped = 0
@@ -168,23 +150,23 @@ class Launched:
 
     @staticmethod
     def ignore(_: Any) -> None:
-        """Take what a `Memory` reports: here nothing, as compiled code reports."""
+        """Ignore a fault that a `Memory` reports: here compiled code reports them."""
 
     @property
     def at(self) -> tuple[int, int]:
         return int(self.stop[watched.BLOCK]), int(self.stop[watched.TURN])
 
     def run(self, report: Callable, seconds: float, share: float, accesses: float) -> Launched:
-        """Run the blocks, or a sample of them, and report what they do wrong.
+        """Run the blocks, or a sample of them, and report their faults.
 
-        `report` is called with each fault, how often it occurred, and whether threads of several warps were in it.
+        `report` is called with each fault, how often it occurred, and whether threads of several warps took part.
 
         Raises
         ------
         Disagreement
-            If threads of a block do not wait together.
+            If the threads of a block do not reach a barrier together.
         KernelStopped, OutOfBudget
-            If the time is over, or more accesses are made than may be.
+            If the time is over, or the launch makes more accesses than it may.
         """
         self.stop[watched.MOST] = int(min(accesses, 2**62))
         began = time.monotonic()
@@ -210,7 +192,7 @@ class Launched:
         return int(self.stop[watched.ACCESSES])
 
     def some(self, positions: np.ndarray, ends: float) -> None:
-        """Run some of the blocks in a thread of its own, so that the time limit and Ctrl-C reach it."""
+        """Run some of the blocks in a separate thread, so that the time limit and Ctrl-C can stop them."""
         blocks = np.ascontiguousarray(self.blocks[positions])
         raised: list[BaseException] = []
         launch = self.launch
@@ -245,7 +227,7 @@ class Launched:
                 raise OutOfBudget
             raise raised[0]
 
-    # -- what compiled code has noted, as the interpreter would have reported it
+    # -- the faults that compiled code noted, as the interpreter would report them
 
     def tell(self, report: Callable) -> None:
         for row in self.faults[: self.stop[watched.FAULTS]]:
@@ -275,7 +257,7 @@ class Launched:
         return Access(block, thread, 0, 0, 0, 0, kind, place)
 
     def turn(self) -> int:
-        """Return how many accesses the thread whose turn it is has made since it began."""
+        """Return how many accesses the running thread has made."""
         return self.counted - int(self.stop[watched.TURN_BEGAN])
 
     def last_place(self) -> tuple[str, int]:

@@ -1,9 +1,9 @@
-"""The check of a kernel in CUDA C++ (CuPy's `RawKernel`): faults, races and results that depend on the order.
+"""Check a kernel in CUDA C++ (CuPy's `RawKernel`): faults, races and results that depend on the order.
 
-The launch runs on copies, once as its threads count, which shows faults with their lines, and then in orders shuffled
-by seeds under watch: every access to global and shared memory is compared with those before it, by the rule of
-`checking.memory`. What nothing orders is a race; shared memory that is read before anything is stored there is a
-fault where the result shows it.
+The launch runs on copies. The first run, in ascending order, shows faults with their lines. The runs after it, in
+orders shuffled by seeds, are watched: every access to global and shared memory is compared with earlier ones by the
+rule in `checking.memory`. Two accesses that nothing orders are a race. A read of shared memory before anything is
+stored there is an error if it affects the result.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from host_to_device.checking.differences import differences
+from host_to_device.checking.differences import Difference, compared, unwritten_text
 from host_to_device.checking.memory import MIXED, NONSENSE, OTHER_NONSENSE, ZEROS
 from host_to_device.checking.options import CheckOptions
 from host_to_device.checking.racing import Party, advice_for, kind_of_race, pair_of, race_text
@@ -30,11 +30,9 @@ KINDS = {
     "warp divergence": "warp synchronisation",
     "stopped": "no progress",
 }
-ONE_SCHEDULE = (
-    "One schedule shows faults only: races and unwritten outputs are looked for from the second on."
-)
+ONE_SCHEDULE = "One schedule shows faults only: the check looks for races and unwritten outputs from the second schedule on."
 NO_NOTES = "Notes on performance are for kernels in Python only."
-PARTLY = "the accesses to the memory that a check can keep in mind"
+PARTLY = "the accesses that fit into the check's record"
 ARCHITECTURE = "sm_75"  # a T4's: the oldest that NVRTC 13 compiles for
 OTHER_FILLS = (ZEROS, OTHER_NONSENSE, MIXED)
 
@@ -66,7 +64,7 @@ class RawRun:
         self.file = f"<{given.name}.cu>"
         lines = given.code.splitlines(keepends=True)
         linecache.cache[self.file] = len(given.code), None, lines, self.file
-        self.conflicts: dict[tuple, Any] = {}  # what was seen, by kind, array and lines
+        self.conflicts: dict[tuple, Any] = {}  # races and early reads, by kind, array and lines
         self.beyond_warp = False
 
     def arrays(self) -> list[tuple[int, Any]]:
@@ -83,7 +81,7 @@ class RawRun:
         return (names[number] if number < len(names) else "") or f"argument {number + 1}"
 
     def variables_of(self, given: Any) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return the module's variables, each with the bytes that it begins a launch with: the learner's."""
+        """Return the module's variables, each with the bytes that it has in the learner's module before a launch."""
         module = self.function.module
         theirs = given._compiled() if isinstance(given, type(self.kernel)) else None
         found = []
@@ -93,6 +91,7 @@ class RawRun:
         return found
 
     def report(self) -> Report:
+        """Run all schedules and return the report."""
         findings: list[Finding] = []
         first: dict[str, np.ndarray] = {}
         unwritten: list[Finding] = []
@@ -124,7 +123,7 @@ class RawRun:
             if not watched.whole:
                 partial.append(PARTLY)
             if not self.conflicts and not findings:
-                findings = self.dependence(first, arrays, schedule)
+                findings = self.order_dependence(first, arrays, schedule)
         causes = self.causes()
         findings = [each for each in findings if each.kind != "order dependence" or not causes]
         findings = [*map(self.of_conflict, causes), *findings, *unwritten]
@@ -144,7 +143,7 @@ class RawRun:
         )
 
     def for_a_gpu(self) -> tuple[list[Finding], list[str]]:
-        """Ask NVRTC, where it is installed, whether the source compiles for a GPU: it is not the compiler used here."""
+        """Ask NVRTC, if it is installed, whether the source compiles for a GPU; another compiler is used for the CPU."""
         from host_to_device.standins.cuda_cpp import nvrtc
 
         if not nvrtc.is_installed():
@@ -157,15 +156,16 @@ class RawRun:
             text = (
                 f"NVRTC, the compiler that CuPy uses on a GPU, refuses the source for {ARCHITECTURE}: {words}"
             )
-            advice = "Write it as CUDA C++ has it; the compiler of this machine takes more."
+            advice = "Write it in standard CUDA C++; this machine's compiler accepts more than NVRTC does."
             return [self.finding("failed", text, int(place[1]) if place else 0, advice=advice)], []
         return [], [f"NVRTC compiles it for a GPU, too ({ARCHITECTURE})."]
 
     def left(self) -> float:
+        """Return the seconds that are left."""
         return self.options.seconds - (time.monotonic() - self.began)
 
     def one(self, schedule: int, seconds: float, fill: int = NONSENSE) -> tuple[dict[str, np.ndarray], Any]:
-        """Run the launch on copies; return the arrays as they are afterwards, by their names, and what was seen."""
+        """Run the launch on copies; return the arrays as they are afterwards, by name, and the record of accesses."""
         from host_to_device.standins import cupy
 
         values, arrays = list(self.arguments), {}
@@ -185,10 +185,10 @@ class RawRun:
             )
         return {name: array.get() for name, array in arrays.items()}, watched
 
-    # -- what was seen
+    # -- from the record to findings
 
     def see(self, watched: Any, schedule: int, arrays: dict[str, np.ndarray] | None) -> None:
-        """Keep what a schedule has shown, once for each array and pair of lines."""
+        """Keep the conflicts of a schedule, one for each array and pair of lines."""
         doubtful = [each for each in watched.conflicts if each.before is None]
         if doubtful and arrays is not None and not self.shows(arrays, schedule):
             doubtful = []
@@ -201,7 +201,7 @@ class RawRun:
                 self.beyond_warp = self.beyond_warp or each.beyond_warp
 
     def shows(self, arrays: dict[str, np.ndarray], schedule: int) -> bool:
-        """Tell whether a result is another one when shared memory begins with other bytes."""
+        """Return whether the result changes when shared memory begins with other bytes."""
         for fill in OTHER_FILLS:
             left = self.left()
             if left <= 0:
@@ -215,7 +215,7 @@ class RawRun:
         return False
 
     def causes(self) -> list[Any]:
-        """Return what was seen, without reads that come too early because of a race at the same line."""
+        """Return the conflicts, without reads that come too early because of a race at the same line."""
         racing = {
             (each.array, line)
             for each in self.conflicts.values()
@@ -229,22 +229,21 @@ class RawRun:
         ]
 
     def unwritten(self, watched: Any, arrays: dict[str, np.ndarray]) -> list[Finding]:
-        """Return a finding for each output of which the launch has left elements unwritten."""
+        """Return a finding for each output that has elements which the launch did not write."""
         found = []
         whole = [name for name in self.options.outputs if arrays[name].size]
         for name, (missing, first) in zip(whole, watched.unwritten, strict=True):
             size = arrays[name].size
             if missing and watched.whole:
                 where = tuple(map(int, np.unravel_index(first, arrays[name].shape)))
-                index = ", ".join(map(str, where))
-                text = f"{missing:,} of {size:,} elements of {name} are never written, {name}[{index}] first"
+                text = unwritten_text(name, size, missing, where)
                 found.append(
                     self.finding("unwritten output", text, 0, array=name, index=where, space="global")
                 )
         return found
 
     def of_conflict(self, seen: Any) -> Finding:
-        """Return what a reader is told of two accesses, or of a read of what nobody has stored."""
+        """Return the finding for a race, or for a read before anything is stored."""
         dynamic = seen.array == "dynamic shared memory"
         element = f"element {seen.index} of {seen.array}" if dynamic else f"{seen.array}[{seen.index}]"
         about = {"array": seen.array, "index": (seen.index,), "space": seen.space, "count": seen.count}
@@ -262,7 +261,7 @@ class RawRun:
 
     def finding(self, kind: str, text: str, line: int, *more: int, **about: Any) -> Finding:
         if kind == "warp synchronisation":
-            about["advice"] = OF_A_WARP  # the report's own is for Python
+            about["advice"] = OF_A_WARP  # the report's own advice is for Python
         return Finding(kind, text, self.file, (line or self.first_line(), *more), **about)
 
     def first_line(self) -> int:
@@ -272,29 +271,21 @@ class RawRun:
         return self.kernel.code.count("\n", 0, found.start()) + 1 if found else 1
 
     def of_fault(self, fault: Any) -> Finding:
+        """Return the finding for a fault that stopped the launch."""
         kind = KINDS.get(fault.kind, "failed")
         words = str(fault).partition(": ")[2].rpartition("; block")[0] or str(fault)
         words = words.removeprefix(f"{fault.kind}: ")
         return self.finding(kind, words, fault.line, block=fault.block, thread=fault.thread)
 
-    def dependence(
+    def order_dependence(
         self, first: dict[str, np.ndarray], arrays: dict[str, np.ndarray], schedule: int
     ) -> list[Finding]:
-        found = []
-        for name, array in arrays.items():
-            one = first[name]
-            if name in self.options.not_compared:
-                continue
-            if name in self.options.any_order:
-                one, array = np.sort(one, axis=None), np.sort(array, axis=None)
-            differ, _ = differences(one, array)
-            if differ.any():
-                where = tuple(int(each) for each in np.argwhere(differ)[0])
-                text = (
-                    f"{name}[{', '.join(map(str, where))}] is {one[where]} when blocks and threads run as they "
-                    f"count, and {array[where]} when they are shuffled by seed {schedule}"
-                )
-                found.append(
-                    self.finding("order dependence", text, 0, array=name, index=where, space="global")
-                )
-        return found
+        """Return a finding for each array that differs between the first schedule and another one."""
+        how = f"are shuffled by seed {schedule}"
+        return [
+            self.finding(
+                "order dependence", each.text(how), 0, array=each.array, index=each.where, space="global"
+            )
+            for each in compared(first, arrays, self.options)
+            if isinstance(each, Difference)
+        ]

@@ -1,16 +1,19 @@
-"""The orders in which a check runs a launch, and what two of them make of it."""
+"""Compare the results of two orders of one launch, and say in words where they differ."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from host_to_device.checking.options import CheckOptions
 from host_to_device.standins.orders import orders
 
 
 def orders_of(schedule: int, threads: int, blocks: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the orders of threads and of blocks: counting up, backwards, then shuffled by seeds from 1.
+    """Return the orders of threads and of blocks: ascending, descending, then shuffled by seeds from 1.
 
     `h2d.stand_in(seed=…)` launches in the shuffled orders.
     """
@@ -20,23 +23,73 @@ def orders_of(schedule: int, threads: int, blocks: int) -> tuple[np.ndarray, np.
     return orders(threads, blocks, schedule - 1 if schedule else None)
 
 
-def dependence(name: str, where: tuple[int, ...], first: Any, other: Any, schedule: int, turns: bool) -> str:
-    """Say how an element differs between the first schedule and another one, and how to repeat that."""
-    how = "run backwards" if schedule == 1 else f"are shuffled by seed {schedule - 1}"
-    if turns:
-        how += " and take turns after each atomic"
-    element = f"{name}[{', '.join(map(str, where))}]" if where else name
-    text = f"{element} is {first} when blocks and threads run as they count, and {other} when they {how}"
-    if schedule > 1 and not turns:
-        text += f" (h2d.stand_in(seed={schedule - 1}) launches in this order)"
-    return text
+@dataclass(frozen=True)
+class Difference:
+    """The first element in which two results of an array differ."""
+
+    array: str
+    where: tuple[int, ...]
+    first: Any
+    other: Any
+
+    def text(self, how: str) -> str:
+        """Return the sentence about it; `how` says how blocks and threads ran the other time."""
+        element = element_of(self.array, self.where)
+        return (
+            f"{element} is {self.first} when blocks and threads run in ascending order, and {self.other} when they "
+            f"{how}"
+        )
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """How far rounding takes two results of an array apart, as a part of its largest value."""
+
+    array: str
+    size: float
+
+
+def compared(
+    first: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray], options: CheckOptions
+) -> Iterator[Difference | Rounding]:
+    """Compare the arrays of two results, as far as the options do not leave them out.
+
+    Parameters
+    ----------
+    first, other
+        The arrays by name.
+    options
+        `not_compared` names arrays to leave out, `any_order` arrays to compare sorted.
+    """
+    for name, array in other.items():
+        before = first[name]
+        if name in options.not_compared:
+            continue
+        if name in options.any_order:
+            before, array = np.sort(before, axis=None), np.sort(array, axis=None)
+        differ, rounded = differences(before, array)
+        if differ.any():
+            where = tuple(int(each) for each in np.argwhere(differ)[0])
+            yield Difference(name, where, before[where], array[where])
+        elif rounded:
+            yield Rounding(name, rounded)
+
+
+def element_of(array: str, where: tuple[int, ...]) -> str:
+    """Return an element as a learner writes it, such as "x[1, 2]"; the array's name where it has no axes."""
+    return f"{array}[{', '.join(map(str, where))}]" if where else array
+
+
+def unwritten_text(array: str, size: int, missing: int, first: tuple[int, ...]) -> str:
+    """Say that `missing` of the `size` elements of an array are never written."""
+    return f"{missing:,} of {size:,} elements of {array} are never written, {element_of(array, first)} first"
 
 
 def differences(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, float]:
     """Return where two results differ by more than rounding, and how far rounding takes them apart.
 
-    Floats may differ by what a sum of a few thousand terms loses: 2e-5 of the largest value in float32, 1e-13 in
-    float64.
+    Floats may differ by as much as a sum of a few thousand terms loses: 2e-5 of the largest value in float32, 4e-14
+    in float64. The second number is a part of the largest value, too.
     """
     if first.dtype.kind not in "fc":
         return first != second, 0.0

@@ -1,8 +1,8 @@
-"""Rewrite a kernel once more, so that compiled code tells of every access.
+"""Rewrite a kernel so that compiled code reports every access.
 
 `a[i]` becomes `_h2d_load(a, i, site, …)` and `a[i] = v` becomes `_h2d_store(a, i, v, site, …)`, atomics likewise.
-A site is a number that stands for a line of the source. What compiled code does not watch (warp operations,
-fences, local arrays, slices) raises `CannotWatch`, and the check runs interpreted.
+A site is a number that stands for a line of the source. Compiled code does not watch warp operations, fences, local
+arrays and slices: a kernel with one of them raises `CannotWatch`, and the check runs interpreted.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class CannotWatch(Exception):
 
 
 def instrumented(program: Program) -> tuple[Program, list[tuple[str, tuple[str, int]]]]:
-    """Return a program that tells of its accesses, and its sites: the kind of access, file and line of each.
+    """Return a program that reports its accesses, and its sites: the kind of access, file and line of each.
 
     Raises
     ------
     CannotWatch
-        If it does what compiled code does not watch.
+        If it does something that compiled code does not watch.
     """
     if any(hasattr(value, "py_func") for value in program.constants.values()):
         raise CannotWatch("it calls a function compiled by numba.njit")
@@ -68,7 +68,7 @@ class _Instrument(ast.NodeTransformer):
         self.fresh = 0
         self.depth = 0
 
-    def call(self, name: str, kind: str, node: ast.AST, *arguments: ast.expr) -> ast.Call:
+    def call(self, name: str, kind: str, node: ast.expr, *arguments: ast.expr) -> ast.Call:
         self.sites.append((kind, (self.filename, node.lineno)))
         site = ast.Constant(len(self.sites) - 1)
         hidden = [site, ast.Name(STOP, ast.Load()), copy.deepcopy(self.state)]
@@ -76,7 +76,7 @@ class _Instrument(ast.NodeTransformer):
 
     @staticmethod
     def is_plain(owner: ast.expr) -> bool:
-        """Tell whether a subscript takes something out of a tuple that is none of the learner's arrays."""
+        """Return whether a subscript reads a tuple, and not one of the learner's arrays."""
         if isinstance(owner, ast.Name):
             return owner.id in (THREAD, SHARED)
         return isinstance(owner, ast.Tuple) or (
@@ -110,11 +110,12 @@ class _Instrument(ast.NodeTransformer):
                 names = [self.name() for _ in target.elts]
                 together = ast.Tuple([ast.Name(name, ast.Store()) for name in names], ast.Store())
                 statements.append(ast.copy_location(ast.Assign([together], value), node))
-                pairs = list(zip(target.elts, names, strict=True))
+                pairs = [
+                    (part, ast.Name(name, ast.Load())) for part, name in zip(target.elts, names, strict=True)
+                ]
             else:
-                pairs = [(target, None)]
-            for part, name in pairs:
-                given = ast.Name(name, ast.Load()) if name else copy.deepcopy(value)
+                pairs = [(target, copy.deepcopy(value))]
+            for part, given in pairs:
                 if isinstance(part, ast.Subscript):
                     statements.append(self.store(part, given, node))
                 elif isinstance(part, ast.Name):
@@ -131,7 +132,7 @@ class _Instrument(ast.NodeTransformer):
             raise CannotWatch("it stores in a field of a record")
         statements: list[ast.stmt] = []
         if any(isinstance(each, ast.Call) for each in ast.walk(target.slice)):
-            # What the index calls is called once.
+            # A function that the index calls has to be called once.
             name = self.name()
             statements.append(self.assign(name, self.visit(target.slice), node))
             target.slice = ast.Name(name, ast.Load())
@@ -159,7 +160,7 @@ class _Instrument(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
-        if name == SYNC and node.args[0].value in WARP_SYNCS:
+        if name == SYNC and ast.literal_eval(node.args[0]) in WARP_SYNCS:
             raise CannotWatch("its warps exchange values")
         if name in (f"{PREFIX}fence", f"{PREFIX}fence_block"):
             raise CannotWatch("it has fences")

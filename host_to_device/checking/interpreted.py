@@ -1,4 +1,4 @@
-"""Run a kernel under watch: the interpreter, with arrays that record every access and waits that are judged."""
+"""Run a kernel interpreted under watch: arrays record every access, and every barrier and shuffle is checked."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ from host_to_device.checking.memory import (
     Tracked,
     fill_with,
     of_group,
+    of_shared,
 )
 from host_to_device.checking.notes import Notes
+from host_to_device.checking.places import has_atomics
 from host_to_device.standins.numba_cuda import helpers
 from host_to_device.standins.numba_cuda.flow import makes_local
 from host_to_device.standins.numba_cuda.interpreting import (
@@ -34,12 +36,10 @@ from host_to_device.standins.numba_cuda.interpreting import (
 )
 from host_to_device.standins.numba_cuda.rewriting import BLOCK_SYNCS, PREFIX, WARP_SIZE, Program, syncs
 
-SWITCH = "switch"  # what a thread yields that lets another one take its turn
-
 
 @dataclass
 class BarrierFault:
-    """Threads of a block that do not wait together, or lanes of a warp that a warp operation misses."""
+    """Threads of a block that do not reach a barrier together, or lanes that a warp operation lacks."""
 
     kind: str  # "barrier divergence" or "warp synchronisation"
     file: str
@@ -47,12 +47,12 @@ class BarrierFault:
     block: int
     thread: int
     text: str
-    # Whether it is wrong only if something is made of it: a value that no lane has brought.
+    # Whether it is an error only if the result depends on it: a value of a lane that does not take part.
     if_used: bool = False
 
 
 def _atomics() -> dict[str, Callable]:
-    """Return the atomic helpers as a check has them: each one access, recorded as an atomic."""
+    """Return the atomic helpers for a check: each records one access, an atomic one."""
     plain = {
         each.__name__: helpers.of_array_type(each)
         for each in helpers.KERNEL_HELPERS
@@ -71,24 +71,18 @@ def _atomics() -> dict[str, Callable]:
 
 
 class _Switching(Lower):
-    """Besides, lets another thread take its turn after every atomic: on a GPU threads run at once."""
+    """Also lets the other threads take their turns after every atomic, as the threads of a GPU run at once."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        lowered = super().visit_Call(node)
+        lowered: Any = super().visit_Call(node)
         if not (isinstance(node.func, ast.Name) and node.func.id.startswith(f"{PREFIX}atomic_")):
             return lowered
-        pair = ast.Tuple([lowered, ast.Yield(ast.Constant(SWITCH))], ast.Load())
+        pair = ast.Tuple([lowered, ast.Yield(None)], ast.Load())
         return ast.copy_location(ast.Subscript(pair, ast.Constant(0), ast.Load()), node)
 
 
-def has_atomics(tree: ast.AST) -> bool:
-    return any(
-        isinstance(node, ast.Name) and node.id.startswith(f"{PREFIX}atomic_") for node in ast.walk(tree)
-    )
-
-
 def switching(program: Program) -> Program:
-    """Return the program marked so that everything with an atomic in it, or below it, is a generator."""
+    """Return the program in which every function that calls an atomic, directly or not, is a generator."""
     functions = {name: replace(each) for name, each in program.functions.items()}
     kernel = replace(program.kernel)
     changed = True
@@ -105,7 +99,7 @@ def switching(program: Program) -> Program:
 
 
 class Watch(Interpreter):
-    """Runs the blocks of one launch and reports what goes wrong.
+    """Runs the blocks of one launch and reports the faults.
 
     Parameters
     ----------
@@ -124,7 +118,7 @@ class Watch(Interpreter):
     switch
         Whether another thread takes its turn after every atomic.
     notes
-        Told of every access, where notes on performance are asked for.
+        Gets every access, if the check was asked for notes on performance.
     """
 
     def __init__(
@@ -145,7 +139,7 @@ class Watch(Interpreter):
         self.moment = Moment(warp_size=warp_size, most=accesses, notes=notes)
         self.report, self.fill = report, fill
         self.current = (0, 0)
-        own = {**_atomics(), "fence": self.moment.fence, "local": self.local}
+        own: dict[str, Callable] = {**_atomics(), "fence": self.moment.fence, "local": self.local}
         own["fence_block"] = lambda: self.moment.fence(device=False)
         own |= lane_helpers(warp_size)
         program = switching(program) if switch else program
@@ -158,11 +152,10 @@ class Watch(Interpreter):
         )
         self.ran = self.skipped = 0
         self.sampled = False
-        self.ended: float | None = None  # when a thread ended last
-        self.running: dict[int, Any] = {}
-        # A wait knows its line only; device functions may stand in other files.
+        self.ended: float | None = None  # when the last thread ended
+        # A wait knows only its line; device functions may be in other files.
         self.files = {
-            call.args[1].value: each.filename
+            ast.literal_eval(call.args[1]): each.filename
             for each in (*program.functions.values(), program.kernel)
             for call in syncs(each.tree)
         }
@@ -174,23 +167,8 @@ class Watch(Interpreter):
             and isinstance(node.targets[0], ast.Name)
             and makes_local(node.value)
         }
-        self.memories: list[Memory] = []
-        tracked = []
-        dynamic = [each for each, made in zip(shared, program.shared, strict=True) if made.shape is None]
-        over_same_bytes: Memory | None = None
-        for array, description in zip(shared, program.shared, strict=True):
-            name = description.name or "a shared array"
-            if description.shape is None:
-                # Dynamic arrays lie over the same bytes: the record is kept in one place, in their smallest unit.
-                if over_same_bytes is None:
-                    unit = min(each.dtype.itemsize for each in dynamic)
-                    over_same_bytes = Memory(array, name, "shared", self.moment, report, unit)
-                    self.memories.append(over_same_bytes)
-                tracked.append(Tracked(over_same_bytes, array, name))
-                continue
-            memory = Memory(array, name, "shared", self.moment, report)
-            self.memories.append(memory)
-            tracked.append(Tracked(memory, array, name))
+        tracked = of_shared(shared, program.shared, self.moment, report)
+        self.memories = list(dict.fromkeys(each.memory for each in tracked))
         self.shared = tuple(tracked)
 
     @property
@@ -211,7 +189,7 @@ class Watch(Interpreter):
         return Tracked(memory, array, memory.name)
 
     def constant(self, key: str, value: Any) -> Any:
-        """Return an object of the module as the checked kernel sees it: arrays are watched, too."""
+        """Return an object of the module as the checked kernel sees it: arrays are watched."""
         if not isinstance(value, np.ndarray):
             return value
         value = np.ascontiguousarray(value)
@@ -224,8 +202,16 @@ class Watch(Interpreter):
         self.memories.append(memory)
         return {tracked.name: tracked for tracked in memory.arrays}
 
-    def run(self, blocks: list[int], arguments: tuple, share: float = math.inf) -> None:
-        """Run these blocks; a sample of them, if it turns out that all would take longer than `share` seconds."""
+    def run(self, blocks: Iterable[int], arguments: tuple, share: float = math.inf) -> None:
+        """Run these blocks, or a sample of them if all would take longer than `share` seconds.
+
+        Raises
+        ------
+        OutOfBudget
+            If the blocks make more accesses than they may.
+        KernelStopped
+            If the time is over.
+        """
         began = time.monotonic()
         left = list(blocks)
         while left:
@@ -257,56 +243,33 @@ class Watch(Interpreter):
         self.skipped += len(left) - len(chosen)
         return [left[k] for k in chosen]
 
-    def got_on(self, in_while: bool) -> bool:
-        """Tell whether the launch was on its way to its end when its time was up.
+    @property
+    def counted(self) -> int:
+        """How many accesses there were."""
+        return self.moment.accesses
 
-        Threads have ended in the last part of the time; or no loop runs that could go on for ever.
+    def coverage(self, tracked: Tracked) -> tuple[int, tuple[int, ...]]:
+        """Return how many elements of an array have been written, and the index of the first that has not."""
+        return tracked.coverage()
+
+    def got_on(self, in_while: bool) -> bool:
+        """Return whether the launch was making progress when its time was up.
+
+        Either threads have ended in the last quarter of the time, or no loop runs that could run for ever.
         """
         lately = time.monotonic() - self.seconds / 4
         return not in_while or (self.ended is not None and self.ended > lately)
 
     def last_place(self) -> tuple[str, int]:
-        """Return the file and line of the last access, for a kernel that did not come to an end."""
+        """Return the file and line of the last access, for a kernel that did not end."""
         return self.moment.last or (self.program.kernel.filename, self.program.kernel.tree.lineno)
 
-    # -- taking turns
+    # -- progress
 
-    def check_time(self) -> None:
-        if not self.running:
-            self.ended = time.monotonic()  # called when a thread that never waits has come to its end
-        super().check_time()
+    def thread_ended(self) -> None:
+        self.ended = time.monotonic()
 
-    def run_waiting(self, block: int, shared: tuple, arguments: tuple) -> None:
-        """Run one block whose threads wait for each other, or let each other take their turns."""
-        running = {
-            thread: self.function(self.position(block, thread), shared, None, *arguments)
-            for thread in self.order
-        }
-        self.running = running
-        waiting: dict[int, Any] = {}
-        answers: dict[int, Any] = {}
-        while running:
-            switched = False
-            for thread in self.order:
-                generator = running.get(thread)
-                if generator is None or thread in waiting:
-                    continue
-                self.at = (block, thread)
-                try:
-                    asked = generator.send(answers.pop(thread, None))
-                except StopIteration:
-                    del running[thread]
-                    self.ended = time.monotonic()
-                    continue
-                if asked == SWITCH:
-                    switched = True
-                else:
-                    waiting[thread] = asked
-            self.check_time()
-            if not switched and not self.release_warps(waiting, answers):
-                self.release_block(waiting, answers)
-
-    # -- waits, judged
+    # -- barriers and warp operations
 
     def release_block(self, waiting: dict[int, Any], answers: dict[int, Any]) -> None:
         lines: dict[int, list[int]] = {}
@@ -315,7 +278,7 @@ class Watch(Interpreter):
         gone = self.threads - len(waiting)
         if waiting and gone:
             line, threads = next(iter(lines.items()))
-            text = f"{len(waiting)} threads wait at the barrier and {gone} have left the kernel without it"
+            text = f"{len(waiting)} threads wait at the barrier and {gone} have left the kernel without reaching it"
             self.barrier_fault("barrier divergence", line, threads[0], text)
         elif len(lines) > 1:
             (line, threads), (other, others) = list(lines.items())[:2]
@@ -331,17 +294,17 @@ class Watch(Interpreter):
         self.report(BarrierFault(kind, file, line, self.moment.block, thread, text, if_used))
 
     def release_warps(self, waiting: dict[int, Any], answers: dict[int, Any]) -> bool:
-        """Let the lanes go on that have met in a warp operation; tell whether there were any.
+        """Release the lanes that take part in a warp operation together; return whether there were any.
 
-        Lanes meet that call the same operation at one line with the same mask. Those that are complete go first:
-        the lanes that others miss may still be on their way.
+        Lanes take part together if they call the same operation at the same line with the same mask. Groups that lack
+        no lane go first: the missing lanes of the others may still arrive.
         """
         groups: dict[tuple[int, str, int, int], list[int]] = {}
         full = (1 << self.warp_size) - 1
         for thread, asked in waiting.items():
             if type(asked) is not int and asked[0] not in BLOCK_SYNCS:
                 mask = int(asked[2]) & full if len(asked) > 2 else full
-                # Masks of 32 bits for warps of 64 come as signed numbers: -1 names all lanes, as ~0 does.
+                # In warps of 64 lanes a mask may be a signed number: -1 names all lanes, as ~0 does.
                 groups.setdefault((thread // self.warp_size, asked[0], asked[1], mask), []).append(thread)
         complete = {key: threads for key, threads in groups.items() if not self.missing(key, threads)}
         for key, threads in (complete or groups).items():
@@ -352,7 +315,7 @@ class Watch(Interpreter):
         return bool(groups)
 
     def missing(self, key: tuple[int, str, int, int], threads: list[int]) -> list[int]:
-        """Return the lanes that a mask names, that have not left the kernel and that do not come."""
+        """Return the lanes that a mask names and that neither take part nor have left the kernel."""
         warp, _, _, mask = key
         first = warp * self.warp_size
         there = {thread - first for thread in threads}
@@ -363,7 +326,7 @@ class Watch(Interpreter):
         ]
 
     def judge_warp(self, key: tuple[int, str, int, int], threads: list[int]) -> None:
-        """Report lanes that a mask names and that do not come, and lanes that come and are not named."""
+        """Report lanes that a mask names and that do not take part, and lanes that take part unnamed."""
         warp, name, line, mask = key
         for thread in threads:
             lane = thread - warp * self.warp_size
@@ -383,7 +346,7 @@ class Watch(Interpreter):
     def exchange(
         self, key: tuple[int, str, int, int], threads: list[int], waiting: dict, answers: dict
     ) -> None:
-        """Give every lane what the operation gives it."""
+        """Give every lane the result of the operation."""
         warp, name, line, mask = key
         first = warp * self.warp_size
         asked_of = {thread: waiting.pop(thread) for thread in threads}
@@ -408,11 +371,11 @@ class Watch(Interpreter):
 
 
 class _Brought:
-    """What the lanes of a warp brought, by thread; in place of what nobody brought stands anything."""
+    """The values of a warp's lanes, by thread. Missing lanes read as garbage."""
 
     def __init__(self, values: dict[int, Any], first: int, own: Any, fill: int) -> None:
         self.values, self.first, self.own, self.fill = values, first, own, fill
-        self.lacking: int | None = None
+        self.lacking: int | None = None  # the missing lane that was read last
 
     def __getitem__(self, thread: Any) -> Any:
         lane = int(thread) - self.first

@@ -1,9 +1,11 @@
-"""The launch limits that a check holds a launch to; `hardware.launch_limits` has the numbers and their source."""
+"""Find the limits that a launch breaks; `hardware.launch_limits` has the numbers and their source."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+
+import numpy as np
 
 from host_to_device.hardware.launch_limits import (
     MAX_BLOCK,
@@ -14,21 +16,21 @@ from host_to_device.hardware.launch_limits import (
 )
 from host_to_device.standins.numba_cuda.rewriting import SharedArray
 
-# Of shared memory a block gets MAX_SHARED, and Numba has no way to ask for more (numba-cuda, issue 94).
+# A block gets MAX_SHARED bytes of shared memory; Numba cannot request more (numba-cuda, issue 94).
 
 
 @dataclass(frozen=True)
 class Broken:
-    """A limit that a launch breaks."""
+    """A limit that a launch breaks, and what to do about it."""
 
     text: str
     advice: str
-    line: int | None = None  # of the kernel, where that is at fault
+    line: int | None = None  # the line of the kernel at fault, if one is
     space: str = ""
 
 
 def capability(value: object) -> str:
-    """Return a compute capability as "9.0", given as that, as a float or as the pair that Numba gives.
+    """Return a compute capability as text, such as "9.0", given as text, as a float or as the pair that Numba gives.
 
     Raises
     ------
@@ -44,7 +46,8 @@ def capability(value: object) -> str:
 
 
 def _bytes(array: SharedArray) -> int:
-    return math.prod(array.shape) * array.dtype.itemsize
+    """Return the bytes of a shared array; 0 for a dynamic one, whose size the launch gives."""
+    return math.prod(array.shape) * np.dtype(array.dtype).itemsize if array.shape else 0
 
 
 def broken(
@@ -54,38 +57,48 @@ def broken(
     dynamic: int,
     capability: str,
 ) -> list[Broken]:
-    """Return the limits that a launch breaks on a GPU of this compute capability; none if it can be made."""
+    """Return the limits that a launch breaks on a GPU of this compute capability, an empty list if none.
+
+    Parameters
+    ----------
+    grid, block
+        Sizes of the grid and of a block.
+    arrays
+        The shared arrays of a block.
+    dynamic
+        Bytes of dynamic shared memory.
+    capability
+        As `capability()` returns it.
+    """
     found = []
     for size, limits, name in ((grid, MAX_GRID, "grid"), (block, MAX_BLOCK, "block")):
         for part, limit, axis in zip(size, limits, "xyz", strict=True):
             if part < 1:
                 advice = "Round up when you divide: (n + threads - 1) // threads."
-                found.append(Broken(f"{name}Dim.{axis} is {part:,}, and it has to be 1 at the least", advice))
+                found.append(Broken(f"{name}Dim.{axis} is {part:,}; it must be at least 1", advice))
             elif part > limit:
                 advice = (
                     "Use smaller blocks and more of them."
                     if name == "block"
                     else "Let each thread do several elements, with a grid-stride loop."
                 )
-                found.append(
-                    Broken(f"{name}Dim.{axis} is {part:,}, and it may be {limit:,} at the most", advice)
-                )
+                found.append(Broken(f"{name}Dim.{axis} is {part:,}; at most {limit:,} is allowed", advice))
     threads = math.prod(block)
     if threads > MAX_THREADS:
         found.append(
             Broken(
-                f"a block of {threads:,} threads, and it may have {MAX_THREADS:,} at the most",
+                f"a block of {threads:,} threads; at most {MAX_THREADS:,} are allowed",
                 "Use smaller blocks and more of them.",
             )
         )
-    static = sum(_bytes(each) for each in arrays if each.shape)
+    static = sum(map(_bytes, arrays))
     if static + dynamic > MAX_SHARED:
         largest = max((each for each in arrays if each.shape), key=_bytes, default=None)
         found.append(
             Broken(
-                f"{static + dynamic:,} bytes of shared memory a block, and a launch gets {MAX_SHARED:,} "
-                f"(compute capability {capability} has {MAX_SHARED_OPT_IN[capability]:,} for kernels that ask for more, "
-                "which Numba's cannot)",
+                f"{static + dynamic:,} bytes of shared memory a block; a launch gets at most {MAX_SHARED:,} (compute "
+                f"capability {capability} has {MAX_SHARED_OPT_IN[capability]:,} for kernels that request more, which "
+                "Numba's kernels cannot)",
                 "Use a smaller tile, or a smaller dtype.",
                 largest.line if largest else None,
                 "shared",

@@ -1,17 +1,18 @@
-"""What a check remembers of every address: who wrote and read it last, and whether that was in order.
+"""Record the last accesses to every address, and report races, early reads and accesses out of bounds.
 
 Two accesses of one address by different threads, at least one of them a write, are a race unless something
-orders them. In one launch there are these orders, and no others:
+orders them. In one launch only these things order accesses:
 
 - a barrier of the block (`syncthreads`) orders what its threads did before it and what they do after it;
-- a barrier of the warp (`syncwarp`) does the same for the threads that take part in it; shuffles and votes bring
+- a barrier of the warp (`syncwarp`) does the same for the threads that take part in it; shuffles and votes exchange
   values and order no memory;
-- a `threadfence` (within a block `threadfence_block` will do) followed by an atomic, and another thread's atomic on the same address after that, order what
-  the first thread (and, by barriers, its block) did before the fence and what the other does afterwards;
+- a `threadfence` followed by an atomic, and then another thread's atomic on the same address, order what the first
+  thread (and, by barriers, its block) did before the fence and what the other thread does afterwards; within a block
+  `threadfence_block` is enough;
 - two atomics on one address never race.
 
-Storing the value that is there already is tolerated: CUDA promises that one of several stores of one value to
-one address is done (CUDA C++ Programming Guide, SIMT architecture).
+Storing the value that an address already holds is no race: CUDA promises that one of several stores of one value to
+one address is performed (CUDA C++ Programming Guide, SIMT architecture).
 """
 
 from __future__ import annotations
@@ -25,12 +26,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from host_to_device.standins.numba_cuda.interpreting import as_seen
+from host_to_device.standins.numba_cuda.rewriting import SharedArray
 
 READ, WRITE, ATOMIC = "read", "write", "atomic"
 
 
 class Access(NamedTuple):
-    """One access: by whom, when in the order of barriers and fences, and at which line."""
+    """One access: the block and thread that made it, its time in barriers and fences, its kind and its line."""
 
     block: int
     thread: int
@@ -42,13 +44,13 @@ class Access(NamedTuple):
     place: tuple[str, int]  # file and line
 
 
-# Block → how many of its barriers, and of its threads' fences, lie before.
+# Block → how many of its barriers, and of each of its threads' fences, came before.
 Known = dict[int, tuple[int, dict[int, tuple[int, int]]]]
 
 
 @dataclass
 class Fault:
-    """Something wrong that an access did."""
+    """An access that is out of bounds, in a race or too early."""
 
     kind: str  # "out of bounds", "race" or "uninitialised read"
     array: str
@@ -57,18 +59,18 @@ class Fault:
     other: Access | None = None
     space: str = "global"
     shape: tuple[int, ...] = ()
-    # Whether it is wrong only if something is made of it: a value that nobody has stored.
+    # Whether it is an error only if the result depends on it: a value that no thread has stored.
     if_used: bool = False
 
 
 # What memory may hold before anything is stored there: nonsense of two kinds, zeros, ones, bytes that differ from
-# place to place, and what the block before has left.
+# one another, and what the previous block has left.
 NONSENSE, OTHER_NONSENSE, ZEROS, ONES, MIXED, LEFT_OVER = 0xFF, 0x7B, 0x00, 0x100, 0x200, 0x300
 FILLS = (NONSENSE, OTHER_NONSENSE, ZEROS, ONES, MIXED, LEFT_OVER)
 
 
 def fill_with(array: np.ndarray, fill: int) -> None:
-    """Fill an array with one of `FILLS`: 0xFF is minus one, or not a number, and 0x7B something large."""
+    """Fill an array with one of `FILLS`: bytes of 0xFF are -1 or NaN, bytes of 0x7B a large number."""
     if fill == LEFT_OVER:
         return
     if fill == ONES and array.dtype.names is None:
@@ -81,30 +83,30 @@ def fill_with(array: np.ndarray, fill: int) -> None:
 
 
 class OutOfBudget(Exception):
-    """The launch makes more accesses than a check may look at."""
+    """The launch makes more accesses than the check may watch."""
 
 
 @dataclass
 class Moment:
-    """Whose turn it is, and what that thread knows of the others."""
+    """The running thread, and which accesses of other threads are known to have come before it."""
 
     block: int = 0
     thread: int = 0
     epoch: int = 0
     warp_size: int = 32
-    # Warp → what each lane (row) knows of each lane (column): so many of its warp operations lie before.
+    # Warp → how many warp operations of each lane (column) each lane (row) knows to have come before.
     warps: dict[int, np.ndarray] = field(default_factory=dict)
-    # Thread → how many fences it has made: for the device, and for its block at the least.
+    # Thread → how many fences it has made: for the device, and for its block (device-wide ones included).
     fences: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
-    # What a thread learnt by an atomic: block → (barriers, {thread: fences}) that happened before.
+    # What a thread has learnt by atomics: block → (barriers, {thread: fences}) that happened before.
     known: dict[tuple[int, int], Known] = field(default_factory=dict)
     accesses: int = 0
     most: float = math.inf  # how many accesses there may be
-    # The accesses of the thread whose turn it is, by kind and place: one record serves all of the same line.
+    # The accesses of the running thread by kind and place: all accesses of one line share a record.
     turn: dict[tuple, Access] = field(default_factory=dict)
     last: tuple[str, int] | None = None  # where the last access was, and in which memory
     last_space: str = ""
-    notes: Any = None  # told of every access, where notes are asked for
+    notes: Any = None  # gets every access, if notes are asked for
 
     def access(self, kind: str, place: tuple[str, int]) -> Access:
         found = self.turn.get((kind, place))
@@ -127,12 +129,12 @@ class Moment:
         )
 
     def warp_epoch(self, thread: int, of: int) -> int:
-        """Return how many warp operations of a lane lie before what another lane of its warp does now."""
+        """Return how many warp operations of a lane came before what another lane of its warp does now."""
         clocks = self.warps.get(thread // self.warp_size)
         return 0 if clocks is None else int(clocks[thread % self.warp_size, of % self.warp_size])
 
     def pass_warp(self, warp: int, threads: list[int]) -> None:
-        """Let these threads of a warp know what any of them knew before they met."""
+        """Give these threads of a warp what any of them knew before the operation."""
         self.turn.clear()
         clocks = self.warps.get(warp)
         if clocks is None:
@@ -143,7 +145,7 @@ class Moment:
         clocks[lanes] = together
 
     def ordered(self, before: Access) -> bool:
-        """Tell whether an earlier access happened before whatever the present thread does now."""
+        """Return whether an earlier access happened before what the running thread does now."""
         if before.block == self.block:
             if before.thread == self.thread or before.epoch < self.epoch:
                 return True
@@ -166,11 +168,11 @@ class Moment:
         self.fences[key] = for_device + device, for_block + 1
 
     def published(self) -> Known:
-        """Return what an atomic of the present thread tells those who come after it at the same address."""
+        """Return what an atomic of the running thread tells later atomics on the same address."""
         told = dict(self.known.get((self.block, self.thread), {}))
         fences = self.fences.get((self.block, self.thread))
         if fences:
-            # A fence for the block tells nobody outside of it about barriers.
+            # A fence for the block tells other blocks nothing about barriers.
             told[self.block] = _merged(
                 told.get(self.block), (self.epoch if fences[0] else 0, {self.thread: fences})
             )
@@ -182,7 +184,7 @@ class Moment:
             mine[block] = _merged(mine.get(block), what)
 
     def pass_barrier(self, block: int, threads: list[int]) -> None:
-        """Let the threads of a block know after a barrier what any of them knew before it."""
+        """Give the threads of a block, after a barrier, what any of them knew before it."""
         self.epoch += 1
         self.turn.clear()
         if not self.known and not self.fences:
@@ -200,7 +202,7 @@ class Moment:
 
 
 def _merged(one: tuple[int, dict] | None, other: tuple[int, dict]) -> tuple[int, dict]:
-    """Return what two pieces of knowledge about a block say together."""
+    """Combine two pieces of knowledge about a block."""
     if one is None:
         return other
     threads = dict(one[1])
@@ -210,14 +212,14 @@ def _merged(one: tuple[int, dict] | None, other: tuple[int, dict]) -> tuple[int,
 
 
 class Memory:
-    """The record of one allocation: who touched what.
+    """The record of the accesses to one allocation.
 
     Parameters
     ----------
     array
         The NumPy array that holds its bytes, contiguous.
     name
-        What the learner calls it.
+        The learner's name for it.
     space
         "global", "shared", "local" or "constant".
     moment
@@ -243,20 +245,20 @@ class Memory:
         self.start = array.__array_interface__["data"][0]
         # Address → last write, last read, last read by another thread, last read by another block, last atomic.
         self.cells: dict[int, list[Access | None]] = {}
-        self.told: dict[int, dict] = {}  # what atomics at an address have published
+        self.told: dict[int, dict] = {}  # what the atomics on an address have published
         self.written: set[int] = set()
-        self.fresh = space in ("shared", "local")  # nothing in it has been written yet
-        self.arrays: list[Tracked] = []  # what lies there
+        self.fresh = space in ("shared", "local")  # it begins unwritten
+        self.arrays: list[Tracked] = []  # the arrays that lie in it
 
     def forget(self, fill: int) -> None:
-        """Begin with a new block, whose shared memory nobody has touched and holds what `fill_with` puts there."""
+        """Begin a new block: its shared memory is untouched and holds what `fill_with` puts there."""
         self.cells.clear()
         self.told.clear()
         self.written.clear()
         fill_with(self.array, fill)
 
     def touch(self, address: int, kind: str, place: tuple[str, int], same: bool, of: Tracked) -> None:
-        """Record one access and report what it does wrong. `same`: a store changes nothing."""
+        """Record one access and report its faults; `same` says that a store changes nothing."""
         moment = self.moment
         now = moment.turn.get((kind, place)) or moment.access(kind, place)
         cell = self.cells.get(address)
@@ -310,7 +312,7 @@ class Tracked:
         self.base = (raw.__array_interface__["data"][0] - memory.start) // memory.unit
         self.steps = tuple(step // memory.unit for step in raw.strides)
         self.span = max(1, raw.dtype.itemsize // memory.unit)
-        self.whole = whole or self  # the array that the learner knows by this name
+        self.whole = whole or self  # the array of which this is a part
 
     def fault(
         self, kind: str, address: int, access: Access, other: Access | None = None, if_used: bool = False
@@ -332,19 +334,22 @@ class Tracked:
                 rest -= index[axis] * step
         return tuple(index)
 
+    def address_of(self, position: tuple[int, ...]) -> int:
+        """Return the address of an element that the array has."""
+        return self.base + sum(k * step for k, step in zip(position, self.steps, strict=True))
+
     def coverage(self) -> tuple[int, tuple[int, ...]]:
         """Return how many elements have been written, and the index of the first that has not."""
         written, first = 0, ()
         for position in np.ndindex(self.shape):
-            address = self.base + sum(k * step for k, step in zip(position, self.steps, strict=True))
-            if address in self.memory.written:
+            if self.address_of(position) in self.memory.written:
                 written += 1
             elif not first:
                 first = position
         return written, first
 
     def locate(self, index: Any, kind: str, depth: int = 2) -> int | None:
-        """Return the address of an element, or None if it is not there; the kernel is `depth` frames up."""
+        """Return the address of an element, or None if it does not exist; the kernel is `depth` frames up."""
         if type(index) is not tuple:
             if 0 <= index < self.shape[0]:
                 return self.base + int(index) * self.steps[0]
@@ -376,7 +381,7 @@ class Tracked:
         )
 
     def is_part(self, index: Any) -> bool:
-        """Tell whether an index takes a part of the array instead of an element."""
+        """Return whether an index selects a part of the array instead of an element."""
         if type(index) is tuple:
             return len(index) < len(self.shape) or any(type(each) is slice for each in index)
         return len(self.shape) != 1 or type(index) is slice
@@ -446,14 +451,19 @@ class Tracked:
         for position in np.ndindex(self.shape):
             one = value
             if isinstance(value, Tracked):
-                value.touch(value.locate(position[-len(value.shape) :], READ), READ, frame)
-                one = value.seen[position[-len(value.shape) :]]
+                of_value = position[-len(value.shape) :]
+                address = value.locate(of_value, READ)
+                if address is None:
+                    continue
+                value.touch(address, READ, frame)
+                one = value.seen[of_value]
             before = self.raw[position].tobytes()
             self.seen[position] = one
-            self.touch(self.locate(position, WRITE), WRITE, frame, before == self.raw[position].tobytes())
+            same = before == self.raw[position].tobytes()
+            self.touch(self.address_of(position), WRITE, frame, same)
 
     def atomic(self, index: Any, change: Callable, values: tuple) -> Any:
-        """Let `change(array, *values)` change element 0 of a one-element array in one step; return what was there."""
+        """Change an element by `change(array, *values)`, which gets an array of that one element; return the old value."""
         address = self.locate(index, ATOMIC, 3)
         if address is None:
             return as_seen(self.raw.dtype.type(0))
@@ -485,7 +495,7 @@ class Tracked:
 
 
 def of_group(named: dict[str, np.ndarray], moment: Moment, report: Callable[[Fault], None]) -> Memory:
-    """Return the record of the allocation that arguments share; one alone has its own."""
+    """Return the record of the allocation that arguments share; an argument that shares none has its own."""
     if len(named) == 1:
         ((name, array),) = named.items()
         memory = Memory(array, name, "global", moment, report, 1 if array.dtype.names else 0)
@@ -501,6 +511,30 @@ def of_group(named: dict[str, np.ndarray], moment: Moment, report: Callable[[Fau
         memory = Memory(whole, " and ".join(named), "global", moment, report, unit)
     memory.arrays = [Tracked(memory, array, name) for name, array in named.items()]
     return memory
+
+
+def of_shared(
+    arrays: tuple[np.ndarray, ...],
+    made: list[SharedArray],
+    moment: Moment,
+    report: Callable[[Fault], None],
+) -> list[Tracked]:
+    """Return the shared arrays of a block as a checked kernel sees them, in the order in which they are made.
+
+    All dynamic ones lie over the same bytes: they have one record, in the unit of their smallest elements.
+    """
+    units = [each.dtype.itemsize for each, of in zip(arrays, made, strict=True) if of.shape is None]
+    dynamic: Memory | None = None
+    found = []
+    for array, of in zip(arrays, made, strict=True):
+        name = of.name or "a shared array"
+        if of.shape is not None:
+            memory = Memory(array, name, "shared", moment, report)
+        else:
+            memory = dynamic = dynamic or Memory(array, name, "shared", moment, report, min(units))
+        found.append(Tracked(memory, array, name))
+        memory.arrays.append(found[-1])
+    return found
 
 
 class TrackedRecord:

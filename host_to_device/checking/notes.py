@@ -1,6 +1,6 @@
-"""What a check notes besides errors: how the lines of a kernel use memory and warps, in numbers.
+"""Count how the lines of a kernel use memory and warps: the notes on performance of a check.
 
-A note is no finding: a kernel with every note there is may be right, and the fastest way to do what it does.
+A note is not an error: a kernel with every possible note may be right, and the fastest way to do what it does.
 The figures are counted, not measured, by the rules that NVIDIA documents:
 
 - *Sectors a request.* The accesses that the lanes of a warp make together are one request, and global memory
@@ -18,20 +18,20 @@ The figures are counted, not measured, by the rules that NVIDIA documents:
 - *Idle threads.* Threads that touch no global memory, and lanes that have no thread because the block is not
   a multiple of the warp.
 
-The limits of the counting:
+The limits of the counts:
 
-- Lanes run one after another here, so what they do together has to be put together: the n-th time that one lane
-  comes by is taken to be the n-th time of the others, for each line, array and kind of access, counted from the last
-  barrier of the block. That is exact where the lanes come by in the same iterations between two barriers,
-  and where some merely leave a loop earlier. It is an approximation where lanes skip *different* iterations of
-  a loop without a barrier: `if (i + k) % 2` in a loop over k looks as if all lanes took part.
-- A line is the unit, not an instruction: what the compiler keeps in a register, merges, unrolls or predicates is
-  counted as the source has it, and caches are not taken into account. Alternatives within one line
+- Lanes run one after another here, so their accesses have to be grouped into requests: for each line, array and kind
+  of access, the n-th access of one lane and the n-th of the others since the last barrier of the block are one
+  request. That is exact if the lanes reach the line in the same iterations between two barriers, or if some only
+  leave a loop earlier. It is an approximation if lanes skip *different* iterations of a loop without a barrier:
+  `if (i + k) % 2` in a loop over k looks as if all lanes took part.
+- The unit is a line, not an instruction: accesses that the compiler keeps in a register, merges, unrolls or
+  predicates are counted as the source has them, and caches are left out. Alternatives within one line
   (`a[i] if c else a[j]`) count as one request.
-- Atomics are counted as any other access. That lanes with an atomic on the same address wait for each other is not
-  in these figures.
+- Atomics are counted as any other access. The figures leave out that lanes with an atomic on the same address wait
+  for each other.
 - With a warp of 64 the same rules are applied to more lanes. Sectors and banks are NVIDIA's: AMD's caches have
-  longer lines, and its shared memory takes other groups of lanes for elements of more than 4 bytes.
+  longer lines, and its shared memory serves other groups of lanes for elements of more than 4 bytes.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from typing import Any, NamedTuple
 SECTOR = 32  # bytes
 BANKS = 32
 WORD = 4  # bytes, the width of a bank
-# Requests that one warp may have open at one line and array: a loop of millions would fill the memory otherwise.
+# A warp may have this many requests open at one line and array, so that a long loop does not fill the memory.
 MOST_OPEN = 1024
 
 Place = tuple[str, int]  # file and line
@@ -75,7 +75,7 @@ class Note:
     requests
         How many requests, executions by a warp, or threads (or lanes) the figure is about.
     ideal
-        What `number` would be at best: as few sectors as hold the bytes, 1, all lanes that exist, 0.
+        The best possible `number`: the fewest sectors that hold the bytes, 1, all lanes that exist, or 0.
     worst
         The worst single request or execution: most sectors, most ways, fewest lanes; for idle threads `number` again.
     partial
@@ -96,7 +96,7 @@ class Note:
 
 
 class _Site(NamedTuple):
-    """What tells one stream of requests from another."""
+    """What distinguishes one stream of requests from another."""
 
     place: Place
     kind: str
@@ -107,7 +107,7 @@ class _Site(NamedTuple):
 
 @dataclass
 class _Total:
-    """The requests, or executions by a warp, of one site, added up."""
+    """The sums over the requests, or executions by a warp, of one site."""
 
     requests: int = 0
     figure: int = 0
@@ -118,28 +118,28 @@ class _Total:
 
 
 class _Gathering:
-    """The requests of one warp at one site that still wait for lanes."""
+    """The requests of one warp at one site that still lack lanes."""
 
     __slots__ = ("counts", "cut", "lanes", "open", "site")
 
     def __init__(self, site: _Site, warp: int, lanes: int) -> None:
         self.site, self.lanes = site, lanes  # `lanes` have a thread
-        self.counts = [0] * warp  # by lane: how often it has come by
-        self.open: dict[int, array] = {}  # occurrence → addresses by lane, and how many lanes are there
+        self.counts = [0] * warp  # by lane: how many accesses it has made
+        self.open: dict[int, array] = {}  # occurrence → addresses by lane, and how many lanes it has
         self.cut = sys.maxsize  # from this occurrence on, nothing is kept
 
 
 @dataclass
 class _Block:
-    """What is known of a block that is running."""
+    """The open requests and counts of a block that is running."""
 
     gatherings: dict[tuple, _Gathering] = field(default_factory=dict)  # by site and warp
     lines: dict[tuple[Place, int], list[int]] = field(default_factory=dict)  # place and warp → count by lane
-    touched: set[int] = field(default_factory=set)  # threads that have been to global memory
+    touched: set[int] = field(default_factory=set)  # threads that have accessed global memory
 
 
 def sectors(addresses: Iterable[int], size: int) -> tuple[int, int]:
-    """Return how many sectors of 32 bytes one request touches, and how few could hold its bytes.
+    """Return how many sectors of 32 bytes one request touches, and the fewest that could hold its bytes.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def sectors(addresses: Iterable[int], size: int) -> tuple[int, int]:
 
 
 def conflict_ways(lanes: Iterable[int | None], size: int) -> int:
-    """Return how many-way a bank conflict one request to shared memory is; 1 is none.
+    """Return the bank-conflict degree of one request to shared memory (1 = none).
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def conflict_ways(lanes: Iterable[int | None], size: int) -> int:
     -----
     32 banks, 4 bytes wide; the lanes are taken in groups that fill the banks' 128 bytes once: a warp of 32 whole for
     elements up to 4 bytes, by halves for 8, by quarters for 16. Sources as in the module's description. Other sizes
-    are taken likewise, which is an approximation.
+    are grouped in the same way, which is an approximation.
     """
     words = -(-size // WORD)
     together = max(1, BANKS // words)
@@ -196,10 +196,10 @@ def conflict_ways(lanes: Iterable[int | None], size: int) -> int:
 
 
 class Notes:
-    """Gathers the accesses and lines of a launch, and tells what they come to.
+    """Gathers the accesses and executed lines of a launch, and makes notes of them.
 
-    It keeps sums by line, and single accesses only as long as a request waits for lanes: at the latest until the
-    next barrier or the end of the block, and at most `MOST_OPEN` requests by warp, line and array.
+    It keeps sums by line. It keeps single accesses only while a request lacks lanes: at the latest until the next
+    barrier or the end of the block, and at most `MOST_OPEN` requests by warp, line and array.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ class Notes:
 
     def __init__(self, *, warp: int = 32, threads: int) -> None:
         self.warp, self.threads = warp, threads
-        self.blocks = 0  # that have come to an end
+        self.blocks = 0  # blocks that have ended
         self._running: dict[int, _Block] = {}
         self._sites: dict[_Site, _Total] = {}
         self._lines: dict[Place, _Total] = {}
@@ -240,13 +240,13 @@ class Notes:
         space
             "global", "shared" or "local"; local memory is left out.
         name
-            What the learner calls the array.
+            The learner's name for the array.
         address
             Of the element, in bytes from the start of its allocation, which begins at a multiple of 256 bytes.
         size
             Bytes of the element.
         block, thread
-            Whose it is.
+            Numbers of the block and of the thread that makes it.
         """
         if space == "local":
             return
@@ -263,8 +263,8 @@ class Notes:
         gathering.counts[lane] += 1
         request = gathering.open.get(occurrence)
         if request is None:
-            # Once one occurrence has been left out, so are all later ones, for every lane: a request that
-            # only the last lanes found room for would look divergent.
+            # Once one occurrence has been left out, all later ones are, for every lane: a request with only
+            # the last lanes in it would look divergent.
             if occurrence >= gathering.cut or len(gathering.open) >= MOST_OPEN:
                 gathering.cut = min(gathering.cut, occurrence)
                 self._sites.setdefault(gathering.site, _Total()).partial = True
@@ -277,7 +277,7 @@ class Notes:
             self._add(gathering.site, request)
 
     def ran(self, place: Place, block: int, thread: int) -> None:
-        """Take in that a thread came by a line (file and line)."""
+        """Take in that a thread executes a line (file and line)."""
         running = self._running.get(block) or self._begin(block)
         warp, lane = divmod(thread, self.warp)
         counts = running.lines.get((place, warp))
@@ -286,10 +286,10 @@ class Notes:
         counts[lane] += 1
 
     def barrier(self, block: int) -> None:
-        """Take in that all threads of a block have come to a barrier of the block.
+        """Take in that all threads of a block have reached a barrier of the block.
 
-        What they did before it and what they do after it is never one request. Without this call the figures are less
-        exact where lanes come by a line in different iterations of a loop with a barrier in it.
+        Accesses before and after it are never one request. Without this call the figures are less exact if lanes reach
+        a line in different iterations of a loop with a barrier in it.
         """
         running = self._running.get(block)
         if running is None:
@@ -299,7 +299,7 @@ class Notes:
                 self._add(gathering.site, request)
         for (place, _), counts in running.lines.items():
             total = self._lines.setdefault(place, _Total(worst=self.warp))
-            # The n-th execution has every lane that comes by n times or more.
+            # Lanes that execute the line n times or more take part in its n-th execution.
             executions = max(counts)
             total.requests += executions
             total.figure += sum(counts)
@@ -310,7 +310,7 @@ class Notes:
         running.lines.clear()
 
     def end_of_block(self, block: int) -> None:
-        """Take in that a block has come to an end. To be called once for every block, even if it did nothing."""
+        """Take in that a block has ended. Call it once for every block, also for one that did nothing."""
         self.barrier(block)
         running = self._running.pop(block, None) or _Block()
         idle = self.threads - len(running.touched)
@@ -319,7 +319,7 @@ class Notes:
         self._blocks_with_idle += idle > 0
 
     def result(self) -> tuple[Note, ...]:
-        """Return the notes by line, then kind, those about the launch last. Blocks that still run end here."""
+        """Return the notes by line, then kind, with those about the launch last. Running blocks end here."""
         for block in list(self._running):
             self.end_of_block(block)
         found = [
@@ -365,7 +365,7 @@ class Notes:
         total.ideal += ideal
         total.worst = max(total.worst, figure)
 
-    # -- telling
+    # -- notes
 
     def _of_sectors(self, site: _Site, total: _Total) -> Note:
         mean, ideal = total.figure / total.requests, total.ideal / total.requests
@@ -463,7 +463,7 @@ def _worst(total: _Total, mean: float) -> str:
 
 
 def _figure(value: float) -> str:
-    """Return a mean with two decimals at most, and never rounded to a whole number that it is not."""
+    """Return a mean with at most two decimals; "about 3" for one that only rounds to a whole number."""
     if value == int(value):
         return f"{int(value):,}"
     text = f"{value:,.2f}"
@@ -474,18 +474,18 @@ def _figure(value: float) -> str:
 def line_events(notes: Notes, files: Iterable[str], current: Callable[[], tuple[int, int]]) -> Iterator[None]:
     """Call `notes.ran` for every line of these files that this thread of the machine executes.
 
-    A tracer that is there already (a debugger's, a coverage tool's) goes on getting its events, and is put back
-    afterwards. Functions of other files cost one look at their file's name a call, and nothing a line.
-    To be entered around the run of the kernel only: host code in these files would be told as well.
+    A tracer that is already set (by a debugger or a coverage tool) still gets its events, and is set again afterwards.
+    A function of another file costs one comparison of file names a call, and nothing a line. Enter this only around
+    the run of the kernel: host code in these files would be counted as well.
 
     Parameters
     ----------
     notes
-        What is told.
+        Gets the lines.
     files
         File names, as code objects have them (`co_filename`).
     current
-        Returns the number of the block and of the thread whose turn it is.
+        Returns the numbers of the running block and thread.
     """
     watched = frozenset(files)
     before = sys.gettrace()
@@ -500,7 +500,7 @@ def line_events(notes: Notes, files: Iterable[str], current: Callable[[], tuple[
         return of_line
 
     def of_line_and(theirs: Callable) -> Callable:
-        def of_both(frame: Any, event: str, argument: Any) -> Any:
+        def of_both(frame: Any, event: Any, argument: Any) -> Any:
             nonlocal theirs
             if event == "line":
                 tell(frame)
@@ -509,13 +509,13 @@ def line_events(notes: Notes, files: Iterable[str], current: Callable[[], tuple[
 
         return of_both
 
-    # Python calls this when a function begins and when a generator goes on, so generators made before count too.
-    def of_call(frame: Any, event: str, argument: Any) -> Any:
+    # Python calls this when a function begins and when a generator resumes, so earlier generators count too.
+    def of_call(frame: Any, event: Any, argument: Any) -> Any:
         mine = frame.f_code.co_filename in watched
         if before is None:
             return of_line if mine else None
         theirs = before(frame, event, argument)
-        # A tracer in C, such as coverage's, puts itself in place when it is called.
+        # A tracer in C, such as coverage's, sets itself when it is called.
         if sys.gettrace() is not of_call:
             sys.settrace(of_call)
         if not mine:

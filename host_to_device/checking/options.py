@@ -68,4 +68,4 @@ def positive(name: str, value: Any) -> float:
     """
     if isinstance(value, bool) or not (isinstance(value, int | float | np.number) and value > 0):
         raise ValueError(f"{name} is {value!r}: give a positive number")
-    return value
+    return value.item() if isinstance(value, np.number) else value

@@ -1,4 +1,4 @@
-"""What is said of two accesses that nothing orders: the same for kernels in Python and in CUDA C++."""
+"""Put a race into words: two accesses that nothing orders, in a kernel in Python or in CUDA C++."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Party(NamedTuple):
-    """One of the two: "read", "write" or "atomic", at which line, by whom."""
+    """One of the two accesses: its kind ("read", "write" or "atomic"), its line, and the block and thread that made it."""
 
     kind: str
     line: int
@@ -15,20 +15,24 @@ class Party(NamedTuple):
 
 
 def pair_of(access: Party, other: Party) -> str:
-    """Return what met: "write/write", "read/write" or "atomic/plain"."""
+    """Return the kinds of the two accesses: "write/write", "read/write" or "atomic/plain"."""
     kinds = {access.kind, other.kind}
     return "atomic/plain" if "atomic" in kinds else "write/write" if kinds == {"write"} else "read/write"
 
 
 def kind_of_race(space: str, pair: str, beyond_warp: bool) -> str:
-    """Return the kind of finding: lanes of one warp lack a `syncwarp`, unless it does not matter who is first."""
+    """Return the kind of finding.
+
+    A read and a write in shared memory by lanes of one warp lack a `syncwarp`; `beyond_warp` says that threads of
+    other warps race in shared memory as well.
+    """
     return (
         "warp synchronisation" if space == "shared" and not beyond_warp and pair == "read/write" else "race"
     )
 
 
 def race_text(element: str, space: str, access: Party, other: Party) -> str:
-    """Return the sentence that says who met whom."""
+    """Return the sentence that names the element, the two accesses and their threads."""
     same_block = access.block == other.block
     named = {"read": "a read", "write": "a write", "atomic": "an atomic"}
 
@@ -42,10 +46,10 @@ def race_text(element: str, space: str, access: Party, other: Party) -> str:
 
 
 def advice_for(pair: str, same_block: bool) -> str:
-    """Return what helps where the general advice would not; nothing where it does."""
+    """Return advice for this race where the general advice does not help, otherwise an empty string."""
     if not same_block:
         return (
-            "No barrier reaches from block to block: let one thread own the element, use an atomic, "
+            "A barrier does not order blocks: let one thread own the element, use an atomic, "
             "or end the kernel between the two."
         )
     return "Let one thread own the element, or use an atomic." if pair == "write/write" else ""

@@ -1,4 +1,4 @@
-"""What a check found: a line if all is well, otherwise one entry for each distinct cause."""
+"""The report of a check: one line if nothing is wrong, otherwise one entry for each distinct cause."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-# What can be wrong, and what to do about it.
+# The kinds of findings, and what to do about each.
 ADVICE = {
     "out of bounds": "Guard the access with the array's size, or launch fewer threads.",
     "race": "Put a barrier between the two accesses, use an atomic, or let one thread own the element.",
-    "uninitialised read": "Store something there before the first read: shared and local memory hold anything at first.",
-    "unwritten output": "Launch enough threads, and let the guard ask for the size of the array that is written.",
-    "barrier divergence": "Move the barrier to where every thread of the block comes by, out of branches and before returns.",
+    "uninitialised read": "Store something there before the first read: shared and local memory begin with arbitrary values.",
+    "unwritten output": "Launch enough threads, and compare the index with the size of the array that is written.",
+    "barrier divergence": "Move the barrier to where every thread of the block reaches it, out of branches and before returns.",
     "warp synchronisation": "Put cuda.syncwarp() between the two, or give a mask that names exactly the lanes that take part.",
     "launch limit": "Use smaller blocks and more of them.",
     "order dependence": "Make the result independent of which thread or block comes first.",
-    "no progress": "Let no thread wait in a loop for another one: barriers wait, and kernels end.",
-    "failed": "Mend what the kernel raises first.",
+    "no progress": "Do not let a thread wait in a loop for another: use a barrier, or end the kernel there.",
+    "failed": "Fix what raises the exception first.",
 }
 
 
@@ -27,9 +27,24 @@ ADVICE = {
 class Finding:
     """One thing that is wrong, once per distinct cause.
 
-    `kind` is one of the keys of `ADVICE`; `lines` the learner's lines, the one at fault first; `block` and
-    `thread` say where it was seen first, and `count` how often. `array`, `index` and `space` name the element,
-    and `pair` says of a race what met: "write/write", "read/write" or "atomic/plain".
+    Attributes
+    ----------
+    kind
+        One of the keys of `ADVICE`.
+    text
+        The finding in a sentence.
+    file, lines
+        The learner's file and lines, the line at fault first.
+    block, thread
+        Where the check saw it first, as indices in the grid and in the block.
+    count
+        How often it occurred in one launch.
+    array, index, space
+        The element, and its memory: "global", "shared", "local" or "constant".
+    pair
+        The two accesses of a race: "write/write", "read/write" or "atomic/plain".
+    advice
+        What usually helps.
     """
 
     kind: str
@@ -56,6 +71,7 @@ class Finding:
         return [f"{line:>6} | {text[indent:]}" for line, text in found]
 
     def place(self) -> str:
+        """Return where it was seen first and how often, in brackets."""
         parts = [f"block {self.block}, thread {self.thread}"] if self.block is not None else []
         parts += [f"{self.count:,} times"] if self.count > 1 else []
         return f" ({', '.join(parts)})" if parts else ""
@@ -63,10 +79,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Report:
-    """The result of a check: what was looked at, and what was found.
+    """The result of a check: how much it covered, and what it found.
 
-    `bool(report)` tells whether nothing was found. `findings` are errors; `notes`, where they were asked for, are
-    numbers about performance, and `remarks` are facts that are neither.
+    `bool(report)` is true if nothing was found. `findings` are errors. `notes`, if the check was asked for them, are
+    figures about performance. `remarks` are facts that are neither.
     """
 
     kernel: str
@@ -75,7 +91,7 @@ class Report:
     accesses: int | None  # None where they are not counted
     schedules: int
     seconds: float
-    partial: tuple[str, ...] = ()  # why not everything was looked at
+    partial: tuple[str, ...] = ()  # which part was checked, where it was not everything
     remarks: tuple[str, ...] = ()
     notes: tuple[Any, ...] = ()
 
@@ -83,6 +99,7 @@ class Report:
         return not self.findings
 
     def summary(self) -> str:
+        """Return the first line: how many errors, and how much was checked."""
         counts = [_count(self.threads, "thread")]
         counts += [] if self.accesses is None else [_count(self.accesses, "access", "accesses")]
         seen = ", ".join([*counts, _count(self.schedules, "schedule"), f"{self.seconds:.2f} s"])
@@ -90,8 +107,8 @@ class Report:
         return f"check of {self.kernel}: {verdict} ({seen})"
 
     def besides(self) -> list[str]:
-        """Return what there is to say besides the findings, a line each."""
-        return [*(f"Looked at a part only: {each}." for each in self.partial), *self.remarks]
+        """Return the lines about the check itself: which part it covered, and remarks."""
+        return [*(f"Only a part was checked: {each}." for each in self.partial), *self.remarks]
 
     def __str__(self) -> str:
         lines = [self.summary(), *self.besides()]

@@ -1,15 +1,20 @@
-"""What watched kernels call, compiled: loads, stores and atomics that look at who was there before.
+"""Loads, stores and atomics for compiled kernels under watch: each compares itself with earlier accesses.
 
-The rule is that of `memory`, without warp operations and fences. A cell is a row of numbers:
+The rule is the one in `memory`, without warp operations and fences. A cell is a row of numbers:
 
-    generation, last write (who, epoch), last read (…), last read by another thread (…), last read by another
+    generation, last write (access, epoch), last read (…), last read by another thread (…), last read by another
     block (…), last atomic (…), written
 
-where `who` packs the block's number plus one, the thread's and the site, and a generation other than the block's
-means that nobody has touched the cell yet. `stop` holds the numbers of the launch, by the constants below.
+where `access` packs the block's number plus one, the thread's number and the site. A generation other than the
+block's means that the cell is untouched. `stop` holds the numbers of the launch, at the places named below.
 """
 
+# Numba compiles these functions: their arguments have its types, which annotations cannot name.
+# mypy: allow-untyped-defs, no-check-untyped-defs
+
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -21,14 +26,14 @@ from numba.extending import intrinsic, overload
 from host_to_device.standins.numba_cuda import compiled
 from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStopped
 
-# Nothing here allocates: without the runtime no references are counted.
-OPTIONS = {"error_model": "numpy", "nogil": True, "_nrt": False}
+# Nothing here allocates, so Numba's runtime, which counts references, can be left out.
+OPTIONS: Any = {"error_model": "numpy", "nogil": True, "_nrt": False}
 
 # Places in `stop`.
 BLOCK, TURN, EPOCH, GENERATION, ACCESSES, FAULTS, MOST, LAST, BEFORE, TURN_BEGAN = range(1, 11)
 NUMBERS = 11
 # Columns of `ranges`, one row an allocation: its bytes, its cells, bytes a cell, whether it begins unwritten, and
-# where the bytes stand that it is filled with (-1: it keeps what the block before has left).
+# where the bytes are that fill it (-1: it keeps what the previous block has left).
 START, END, FIRST_CELL, UNIT, FRESH, FILL = range(6)
 # Columns of a cell.
 CELL_GENERATION, WRITE, READ, OTHER_THREAD, OTHER_BLOCK, ATOMIC_CELL, WRITTEN = 0, 1, 3, 5, 7, 9, 11
@@ -67,7 +72,7 @@ def _copy(typingctx, target, source, size):
 
 @njit(cache=True, **OPTIONS)
 def begin(stop, state):
-    """Begin a block: nothing has happened in it, and its shared memory holds anything."""
+    """Begin a block: no access has been made in it, and its shared memory holds arbitrary values."""
     ranges, fills = state[0], state[3]
     stop[EPOCH] = 0
     stop[GENERATION] += 1
@@ -78,7 +83,7 @@ def begin(stop, state):
 
 @njit(cache=True, **OPTIONS)
 def pass_barrier(alive, stop):
-    """Pass a barrier of the block. Threads that have left make it the interpreter's business."""
+    """Pass a barrier of the block; raise `Disagreement` if some threads have left and others have not."""
     some, all_ = False, True
     for k in range(len(alive)):
         some = some or alive[k]
@@ -119,7 +124,7 @@ def _fault(kind, site, other, place, k, stop, faults):
 
 @njit(cache=True, **OPTIONS)
 def _conflict(cells, cell, column, now, place, k, site, stop, faults):
-    """Report a race with the access in a column, if nothing orders it before the present one."""
+    """Report a race with the access in a column, unless something orders it before the current one."""
     before = cells[cell, column]
     if before == 0:
         return False
@@ -141,7 +146,7 @@ def _find(address, ranges):
 
 @njit(cache=True, **OPTIONS)
 def _touch(address, size, kind, site, same, stop, state):
-    """Record an access of `size` bytes and report what it does wrong. `same`: a store changes nothing."""
+    """Record an access of `size` bytes and report its faults; `same` says that a store changes nothing."""
     ranges, cells, faults = state[0], state[1], state[2]
     stop[ACCESSES] += 1
     stop[LAST] = site
@@ -204,7 +209,7 @@ def _outside(address, first, second, third, dimensions, site, stop, state):
 
 
 def _indices(array, index):
-    """Return how many indices an access has, or raise if it is not one of an element or of a part by its numbers."""
+    """Return how many indices an access has; raise if they are not one to three integers."""
     each = index.types if isinstance(index, types.BaseTuple) else (index,)
     if not isinstance(array, types.Array) or isinstance(array.dtype, types.Record):
         raise TypingError("not watched: not an array of numbers")
@@ -215,7 +220,7 @@ def _indices(array, index):
 
 @intrinsic
 def _locate(typingctx, array, index):
-    """Return the address of an element (or of the first one of a part), or -1 where there is none."""
+    """Return the address of an element (or of the first one of a part), or -1 if it does not exist."""
     _indices(array, index)
 
     def codegen(context, builder, signature, arguments):
@@ -230,7 +235,7 @@ def _locate(typingctx, array, index):
         sizes, steps = (cgutils.unpack_tuple(builder, each) for each in (whole.shape, whole.strides))
         for (value, kind), size, step in zip(parts, sizes, steps, strict=False):
             number = context.cast(builder, value, kind, types.int64)
-            # As numbers without a sign, negative ones are larger than any size.
+            # Compared as unsigned numbers, negative indices are larger than any size.
             inside = builder.and_(inside, builder.icmp_unsigned("<", number, size))
             address = builder.add(address, builder.mul(number, step))
         return builder.select(inside, address, ir.Constant(word, -1))
@@ -240,7 +245,7 @@ def _locate(typingctx, array, index):
 
 @intrinsic(prefer_literal=True)
 def _number(typingctx, index, k):
-    """Return the k-th number of an index, 0 if it has fewer."""
+    """Return the k-th number of an index, or 0 if it has fewer numbers."""
     k = k.literal_value
 
     def codegen(context, builder, signature, arguments):
@@ -260,7 +265,7 @@ def _number(typingctx, index, k):
 
 
 def load(array, index, site, stop, state):
-    """Return an element; zero, if there is none."""
+    """Return an element, or zero if it does not exist."""
     raise NotImplementedError
 
 
@@ -295,7 +300,7 @@ def _typed_load(array, index, site, stop, state):
 
 
 def store(array, index, value, site, stop, state):
-    """Store an element, if it is there."""
+    """Store an element, if it exists."""
     raise NotImplementedError
 
 
@@ -322,7 +327,7 @@ def _typed_store(array, index, value, site, stop, state):
 
 
 def _reached(array, index, site, stop, state):
-    """Record an atomic; tell whether there is an element that it can change."""
+    """Record an atomic; return whether its element exists."""
     raise NotImplementedError
 
 
@@ -344,7 +349,7 @@ def _typed_reached(array, index, site, stop, state):
 
 
 def _watched(name):
-    """Return an atomic that tells of its access first."""
+    """Return an atomic that records its access first."""
     plain = compiled.ATOMICS[name]
 
     def stub(*_):

@@ -68,6 +68,19 @@ def neighbours(x, out):
 
 
 @cuda.jit
+def leaves_by_chance(x, out):
+    """some threads leave if memory that no thread has written holds a positive number"""
+    part = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    before = part[t]
+    if t < 32 and before > 0:
+        return
+    part[t] = x[0]
+    cuda.syncthreads()
+    out[cuda.grid(1)] = part[t]
+
+
+@cuda.jit
 def sum_by_shuffles(x, out):
     value = x[cuda.grid(1)]
     for offset in (16, 8, 4, 2, 1):
@@ -148,6 +161,12 @@ def test_both_ways_of_running_find_the_same():
         assert found[0] == found[1]
 
 
+def test_a_read_that_decides_who_reaches_a_barrier_is_found_both_ways():
+    for way in (True, False):
+        report = h2d.check(leaves_by_chance, interpreted=way, schedules=1)[4, 64](X[:1], np.zeros(256))
+        assert kinds(report) == {"uninitialised read"}, str(report)
+
+
 def test_large_launches_are_compiled_and_looked_at_whole():
     x = np.ones(3 * TRIAL // 256, np.float32)
     report = h2d.check(many_reads, schedules=2)[2, 256](x, np.zeros(512, np.float32))
@@ -161,7 +180,7 @@ def test_a_launch_for_which_the_time_is_too_short_is_sampled_by_blocks():
     report = h2d.check(many_reads_slowly, seconds=2, outputs="out", interpreted=True)[100, 64](x, out)
     assert time.monotonic() - began < 6
     assert report, "what was not looked at is no finding"
-    assert "of 100 blocks" in str(report) and "Looked at a part only" in str(report)
+    assert "of 100 blocks" in str(report) and "Only a part was checked" in str(report)
 
 
 def test_the_number_of_accesses_is_kept():
@@ -206,7 +225,9 @@ def test_elements_in_any_order_and_results_that_are_not_compared():
 def test_the_seed_of_an_order_is_named_and_repeats_it():
     out, count = np.zeros(64, np.int32), np.zeros(1, np.int32)
     text = str(h2d.check(tickets)[2, 32](out, count))
-    assert "out[0] is 0 when blocks and threads run as they count, and 63 when they run backwards" in text
+    assert (
+        "out[0] is 0 when blocks and threads run in ascending order, and 63 when they run backwards" in text
+    )
 
 
 def test_sums_of_floats_that_round_otherwise_are_remarked_and_no_error():
@@ -233,7 +254,7 @@ def test_warps_of_64_lanes():
 @pytest.mark.parametrize(
     ("configuration", "words"),
     [
-        ((1, 2000), "a block of 2,000 threads, and it may have 1,024"),
+        ((1, 2000), "a block of 2,000 threads; at most 1,024 are allowed"),
         ((1, (1, 1, 65)), "blockDim.z is 65"),
         (((1, 70_000), 32), "gridDim.y is 70,000"),
         ((0, 32), "gridDim.x is 0"),

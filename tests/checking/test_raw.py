@@ -109,7 +109,7 @@ def test_what_may_depend_on_the_order_is_not_compared():
 
 def test_one_schedule_says_what_it_does_not_show():
     report = checked("total_in_a_hurry", schedules=1)
-    assert "unwritten outputs are looked for from the second on" in str(report)
+    assert "the check looks for races and unwritten outputs from the second schedule on" in str(report)
 
 
 CONSTANTS = r"""

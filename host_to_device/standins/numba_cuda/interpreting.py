@@ -239,6 +239,9 @@ class Interpreter:
         self.order = list(range(self.threads)) if order is None else [int(k) for k in order]
         self.ends = time.monotonic() + seconds
         self.seconds = seconds
+        self.running: dict[
+            int, Any
+        ] = {}  # threads of the block that have not left the kernel, where they wait
         self.at = (0, 0)  # block and thread whose turn it is, for messages
         bx, by, _ = block
         self.places = [
@@ -264,22 +267,29 @@ class Interpreter:
                     for thread in self.order:
                         self.at = (block, thread)
                         self.function(self.position(block, thread), shared, None, *arguments)
+                        self.thread_ended()
                         self.check_time()
 
     def check_time(self) -> None:
         if time.monotonic() > self.ends:
             raise KernelStopped(f"the launch was stopped after {self.seconds:g} s")
 
+    def thread_ended(self) -> None:
+        """Take note that a thread has left the kernel; a check keeps the time."""
+
     def run_waiting(self, block: int, shared: tuple, arguments: tuple) -> None:
-        """Run one block whose threads wait for each other."""
-        running = {
+        """Run one block whose threads wait for each other.
+
+        A thread yields what it waits at, or None where it only lets the other threads take their turns.
+        """
+        running = self.running = {
             thread: self.function(self.position(block, thread), shared, None, *arguments)
             for thread in self.order
         }
         waiting: dict[int, Any] = {}  # thread → what it waits at
         answers: dict[int, Any] = {}
         while running:
-            exchanges = False
+            all_wait = True
             for thread in self.order:
                 generator = running.get(thread)
                 if generator is None or thread in waiting:
@@ -289,12 +299,14 @@ class Interpreter:
                     asked = generator.send(answers.pop(thread, None))
                 except StopIteration:
                     del running[thread]
+                    self.thread_ended()
                     continue
-                waiting[thread] = asked
-                exchanges = exchanges or type(asked) is not int
+                if asked is None:
+                    all_wait = False
+                else:
+                    waiting[thread] = asked
             self.check_time()
-            exchanges = exchanges or any(type(asked) is not int for asked in waiting.values())
-            if not (exchanges and self.release_warps(waiting, answers)):
+            if all_wait and not self.release_warps(waiting, answers):
                 self.release_block(waiting, answers)
 
     def release_warps(self, waiting: dict[int, Any], answers: dict[int, Any]) -> bool:

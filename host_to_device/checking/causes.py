@@ -1,0 +1,170 @@
+"""Gather the faults that the schedules of a check report, and turn each distinct cause into a finding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from host_to_device.checking.interpreted import BarrierFault
+from host_to_device.checking.memory import Access, Fault
+from host_to_device.checking.racing import Party, advice_for, kind_of_race, pair_of, race_text
+from host_to_device.checking.report import Finding
+from host_to_device.standins.numba_cuda.launching import Launch
+
+
+@dataclass
+class Cause:
+    """The fault that was reported first, how often it came, and whether several warps or blocks took part."""
+
+    fault: Fault | BarrierFault
+    schedule: int
+    count: int = 0
+    beyond_warp: bool = False
+
+
+class Causes:
+    """The distinct causes of the faults of one launch.
+
+    Parameters
+    ----------
+    launch
+        The launch, for the positions of blocks and threads.
+    warp_size
+        32 or 64 lanes.
+    """
+
+    def __init__(self, launch: Launch, warp_size: int) -> None:
+        self.launch, self.warp_size = launch, warp_size
+        self.schedule = 0  # the one that runs
+        self.by_key: dict[tuple, Cause] = {}
+
+    def note(self, fault: Fault | BarrierFault, times: int = 1, beyond_warp: bool = False) -> None:
+        """Take in a fault that the running schedule reports."""
+        key = _key(fault)
+        cause = self.by_key.get(key)
+        if cause is None:
+            cause = self.by_key[key] = Cause(fault, self.schedule)
+        if self.schedule == cause.schedule:  # how often it happens in one launch
+            cause.count += times
+        cause.beyond_warp = cause.beyond_warp or beyond_warp or self._beyond_warp(fault)
+
+    def _beyond_warp(self, fault: Fault | BarrierFault) -> bool:
+        if isinstance(fault, BarrierFault) or fault.other is None:
+            return False
+        one, other = fault.access, fault.other
+        return one.block != other.block or one.thread // self.warp_size != other.thread // self.warp_size
+
+    def forget(self, schedule: int) -> None:
+        """Drop what a schedule has reported, because it runs again."""
+        self.by_key = {key: each for key, each in self.by_key.items() if each.schedule != schedule}
+
+    def if_used(self) -> list[Cause]:
+        """Return the causes that are errors only if the result depends on them, such as uninitialised reads."""
+        return [each for each in self.by_key.values() if each.fault.if_used]
+
+    def drop_if_used(self) -> None:
+        """Drop the causes that `if_used` returns, because no result depends on them."""
+        self.by_key = {key: each for key, each in self.by_key.items() if not each.fault.if_used}
+
+    def findings(self) -> list[Finding]:
+        """Return a finding for each cause.
+
+        Accesses of one line outside of several arrays are one finding: the line lacks one guard.
+        """
+        together: dict[Any, list[Cause]] = {}
+        for key, cause in self.by_key.items():
+            fault = cause.fault
+            if isinstance(fault, Fault) and fault.kind == "out of bounds":
+                key = fault.access.place
+            together.setdefault(key, []).append(cause)
+        return [self._finding(*each) for each in together.values()]
+
+    def _finding(self, cause: Cause, *others: Cause) -> Finding:
+        fault = cause.fault
+        if isinstance(fault, BarrierFault):
+            place = self.launch.position(fault.block, fault.thread)
+            advice = "Let the lane take part, or take the value of a lane that does." if fault.if_used else ""
+            return Finding(
+                fault.kind, fault.text, fault.file, (fault.line,), *place, cause.count, advice=advice
+            )
+        access, kind, pair, advice = fault.access, fault.kind, "", ""
+        lines = [access.place[1]]
+        if fault.other is not None:
+            kind, pair, text = self._race(fault, fault.other)
+            advice = advice_for(pair, access.block == fault.other.block) if kind == "race" else ""
+            lines += [fault.other.place[1]] if fault.other.place[1] != lines[0] else []
+        elif kind == "out of bounds":
+            text = _outside(fault, [each.fault for each in others])
+        else:
+            text = f"{_element(fault)} in {fault.space} memory is read before anything is stored there"
+        return Finding(
+            kind,
+            text,
+            access.place[0],
+            tuple(lines),
+            *self.launch.position(access.block, access.thread),
+            cause.count,
+            fault.array,
+            fault.index,
+            fault.space,
+            pair,
+            advice,
+        )
+
+    def _race(self, fault: Fault, other: Access) -> tuple[str, str, str]:
+        """Return the kind, the pair and the text of two accesses that nothing orders."""
+        first, second = (
+            Party(each.kind, each.place[1], *self.launch.position(each.block, each.thread))
+            for each in (fault.access, other)
+        )
+        pair = pair_of(first, second)
+        # Races between lanes of one warp lack a syncwarp, unless threads of other warps race as well.
+        beyond = any(
+            each.beyond_warp
+            for each in self.by_key.values()
+            if isinstance(each.fault, Fault) and each.fault.space == "shared"
+        )
+        return (
+            kind_of_race(fault.space, pair, beyond),
+            pair,
+            race_text(_element(fault), fault.space, first, second),
+        )
+
+
+def _key(fault: Fault | BarrierFault) -> tuple:
+    """Return what makes two faults the same cause."""
+    if isinstance(fault, BarrierFault):
+        # The operation of a warp, which stands before the colon, is a part of the cause.
+        operation = fault.text.split(":")[0] if fault.kind.startswith("warp") else ""
+        return fault.kind, fault.file, fault.line, operation
+    if fault.other is not None:
+        return fault.kind, fault.array, frozenset((fault.access.place, fault.other.place))
+    return fault.kind, fault.array, fault.access.place
+
+
+def essence(fault: Fault | BarrierFault) -> tuple:
+    """Return what two runs in the same order have in common about a fault."""
+    if isinstance(fault, BarrierFault):
+        return fault.kind, fault.line, fault.block, fault.thread
+    return fault.kind, fault.array, fault.index, fault.access.place
+
+
+def _element(fault: Fault) -> str:
+    return f"{fault.array}[{', '.join(map(str, fault.index))}]"
+
+
+def _outside(fault: Fault, others: list[Any]) -> str:
+    """Return the text of an access outside of an array, and of the same line's outside of others."""
+    text = f"{fault.access.kind} of {_element(fault)}, "
+    if all(-size <= k < size for k, size in zip(fault.index, fault.shape, strict=False)):
+        text += "which lies before the array; Numba counts a negative index from the end, CUDA C++ does not"
+    elif len(fault.shape) == 1:
+        size = fault.shape[0]
+        text += f"which does not exist: {fault.array} has {size:,} element{'s' * (size != 1)}"
+    else:
+        text += f"which does not exist: the shape of {fault.array} is {fault.shape}"
+    if others:
+        elements = [_element(each) for each in others]
+        listed = " and ".join(filter(None, (", ".join(elements[:-1]), elements[-1])))
+        text += f"; nor do{'es' * (len(others) == 1)} {listed}"
+    return text
