@@ -15,7 +15,7 @@ from host_to_device.checking.options import CheckOptions, names, positive, whole
 from host_to_device.checking.report import Finding, Report
 from host_to_device.checking.schedules import Run
 from host_to_device.standins import events
-from host_to_device.standins.kernels import is_raw, on_host, stand_in_of
+from host_to_device.standins.kernels import is_raw, name_of, on_host, stand_in_of
 from host_to_device.standins.numba_cuda import rewriting
 from host_to_device.standins.numba_cuda.launching import Launch, dimensions, is_device_function
 from host_to_device.standins.numba_cuda.rewriting import WARP_SIZE
@@ -122,11 +122,11 @@ class Check:
         self.kernel, self.options = kernel, options
 
     def __repr__(self) -> str:
-        return f"<check of {self.kernel.__name__}: give it [grid, block] and the arguments>"
+        return f"<check of {name_of(self.kernel)}: give it [grid, block] and the arguments>"
 
     def __call__(self, *_: Any, **__: Any) -> None:
         raise TypeError(
-            f"the launch configuration is missing: check({self.kernel.__name__})[grid, block](arguments)"
+            f"the launch configuration is missing: check({name_of(self.kernel)})[grid, block](arguments)"
         )
 
     def __getitem__(self, configuration: Any) -> Any:
@@ -144,11 +144,13 @@ class Check:
 
     @property
     def program(self) -> rewriting.Program:
+        """The kernel rewritten for the warp size of the check."""
         if self.options.warp_size == WARP_SIZE:
             return self.kernel.program
         return rewriting.program(self.kernel.py_func, is_device_function, self.options.warp_size)
 
     def run(self, configuration: tuple, arguments: tuple) -> Report:
+        """Check one launch."""
         began = time.monotonic()
         if is_raw(self.kernel):
             return RawRun(self.kernel, self.options, configuration, arguments, began).report()
@@ -163,9 +165,7 @@ class Check:
             return self.refused(found, began)
         launch = Launch(self.kernel, *configuration)
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # about host arrays that a launch copies: a check copies everything
+            warnings.simplefilter("ignore")  # about host arrays that a launch copies
             prepared = launch.prepare(tuple(values), {}, [])
         parameters = self.kernel.program.kernel.parameters
         self.options.refuse_unknown_names(
@@ -191,6 +191,7 @@ class Check:
         )
 
     def refused(self, found: list[limits.Broken], began: float) -> Report:
+        """Return the report on a launch that a GPU would refuse: nothing was run."""
         code = self.kernel.py_func.__code__
         findings = tuple(
             Finding(

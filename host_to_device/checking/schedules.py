@@ -137,8 +137,8 @@ class Run:
     def one(self, schedule: int, left: float) -> Result:
         """Run the launch in one order, with the engine that suits it.
 
-        Unless the options say which: the interpreter first, since it is done with most launches that a learner checks
-        before a compiler would be; and compiled code if the launch turns out to be large.
+        If the options leave the choice open, the interpreter tries first: it finishes most launches that a learner
+        checks before a compiler would. If the launch turns out to be large, the kernel is compiled.
         """
         self.causes.schedule = schedule
         if schedule == 0 and self.options.interpreted is None:
@@ -149,7 +149,7 @@ class Run:
             if self.left() > COMPILING:
                 self.compiled = self.compile()
             left = max(AFTER_TRIAL, self.left())
-        # Compiled threads do not take turns after atomics: then some blocks are interpreted.
+        # Compiled threads cannot take turns after atomics: in those orders some blocks are interpreted.
         if self.compiled is not None and not self.takes_turns(schedule):
             try:
                 return self.run_compiled(self.compiled, schedule, self.share(schedule, left), left)

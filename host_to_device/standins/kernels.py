@@ -18,6 +18,11 @@ def is_raw(kernel: Any) -> bool:
     )
 
 
+def name_of(kernel: Any) -> str:
+    """Return a kernel's name: that of its Python function, or of the kernel in CUDA C++."""
+    return getattr(kernel, "__name__", None) or kernel.name
+
+
 def stand_in_of(kernel: Any, caller: str, more: str = "") -> Any:
     """Return a kernel in the form that the stand-ins launch.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from host_to_device.standins.kernels import is_raw, on_host, stand_in_of
+from host_to_device.standins.kernels import is_raw, name_of, on_host, stand_in_of
 from host_to_device.standins.numba_cuda.launching import CUDADispatcher, dimensions, settings_now
 
 WARP_SIZES = (32, 64)
@@ -75,7 +75,7 @@ class OfWarpSize:
         self.kernel = stand_in_of(kernel, "with_warp_size", f", {warp_size}")
         self.warp_size = warp_size
         self.is_raw = is_raw(self.kernel)
-        self.name = getattr(self.kernel, "__name__", None) or self.kernel.name
+        self.name = name_of(self.kernel)
 
     def __repr__(self) -> str:
         return f"<{self.name} in warps of {self.warp_size}: give it [grid, block] and the arguments>"

@@ -211,3 +211,10 @@ def test_the_page_shows_what_the_check_prints(monkeypatch):
         return re.sub(r"tile\[\d+\] in|a write by|a read by|\(\d+, 0, 0\)|\d+ times", "…", text)
 
     assert masked(report) == masked(printed)
+
+
+def test_a_launch_that_is_not_said_is_asked_for():
+    asked = h2d.check(cp.RawKernel(SOURCE, "add"))
+    assert repr(asked) == "<check of add: give it [grid, block] and the arguments>"
+    with pytest.raises(TypeError, match=r"check\(add\)\[grid, block\]"):
+        asked(1)
