@@ -1,4 +1,4 @@
-"""What answers where there is no GPU, and the imports that lead to it."""
+"""The stand-ins that run GPU code on the CPU, and the switch that makes imports find them."""
 
 from host_to_device.standins.imports import redirect, restore
 

@@ -1,8 +1,8 @@
-"""What the stand-ins report as it happens: copies, waits, allocations, operations. `h2d.count()` adds them up.
+"""Records the copies, waits, allocations and operations that the stand-ins report; `h2d.count()` shows the sums.
 
-The stand-ins for Numba and CuPy call the four functions below; the device inside PyTorch keeps counts of its own,
-which `follow` joins to these. While nobody listens, a report looks at one flag and returns. What counts as what is
-written down in `host_to_device.counting`.
+The stand-ins for Numba and CuPy call `copied`, `waited`, `allocated` and `operated`. PyTorch's device keeps its own
+counts, and `follow` adds them. Without a listener a report checks one flag and returns. The documentation of
+`host_to_device.counting` defines what counts as a copy, a wait, an allocation or an operation.
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-# True while somebody listens. Places that run often look at it before they call.
+from host_to_device.support import folders
+
+# True while there is a listener. Code that runs often checks it before it calls a function of this module.
 listening = False
 
-# Told of each report as it happens while a timeline is recorded, by what it is ("copy", "operation" or "wait"), its
-# direction, name or reason, and its bytes; None otherwise. Sums need no order, so `h2d.count()` does not set it.
+# While a timeline is recorded, this function is called with each report: its kind ("copy", "operation" or "wait"),
+# its direction, name or reason, and its bytes. Otherwise it is None: `h2d.count()` needs sums only, not the order.
 in_order: Callable[[str, str, int], object] | None = None
 
-# Sums since the first listener came; the names are those of `torch_device.counters()`.
+# The names of the sums since the first listener began; `torch_device.counters()` has the same.
 NAMES = (
     *("h2d", "h2d_bytes", "d2h", "d2h_bytes", "d2d", "d2d_bytes"),
     *("waits", "allocations", "operations"),
@@ -31,7 +33,8 @@ NAMES = (
 
 _BYTES = {direction: f"{direction}_bytes" for direction in ("h2d", "d2h", "d2d")}
 
-# Where the host waited: file, line and reason. The reader's own line; "" and 0 where there is none on the stack.
+# Where the host waited: file and line of the reader's own code, and the reason. File and line are "" and 0 if the
+# stack holds no code of the reader's.
 Place = tuple[str, int, str]
 
 _sums: Counter[str] = Counter()
@@ -39,21 +42,21 @@ _operations: Counter[str] = Counter()
 _places: Counter[Place] = Counter()
 _listeners = 0
 _followed: dict[str, tuple[Callable[[], dict[str, int]], Callable]] = {}
-# Reentrant: a finaliser that copies may run in the middle of a report.
+# Guards the sums. Reentrant, since a finaliser that copies may run in the middle of a report.
 _lock = threading.RLock()
-# For who comes and goes. Not the same: `on_wait` may first let a report finish that runs in another thread.
+# Guards the listeners. It is another lock because `on_wait` may have to wait for a report in another thread.
 _door = threading.RLock()
 
 
 def copied(direction: str, nbytes: int) -> None:
-    """Report a copy.
+    """Record a copy.
 
     Parameters
     ----------
     direction
         "h2d", "d2h" or "d2d".
     nbytes
-        Its bytes; a copy of none is none.
+        Its bytes. A copy of 0 bytes is ignored.
     """
     if listening and nbytes:
         with _lock:
@@ -64,7 +67,7 @@ def copied(direction: str, nbytes: int) -> None:
 
 
 def waited(reason: str) -> None:
-    """Report that the host stopped until the device was done, for a reason in a few words: "copy to the host"."""
+    """Record that the host waited for the device, with the reason in a few words, such as "copy to the host"."""
     if listening:
         with _lock:
             _sums["waits"] += 1
@@ -74,14 +77,14 @@ def waited(reason: str) -> None:
 
 
 def allocated(nbytes: int) -> None:
-    """Report that a block of device memory of so many bytes was asked for; none of 0 bytes."""
+    """Record an allocation of `nbytes` of device memory. Zero-byte allocations are ignored."""
     if listening and nbytes:
         with _lock:
             _sums["allocations"] += 1
 
 
 def operated(name: str) -> None:
-    """Report an operation of the device by its name: a kernel, or what would be at least one on a GPU."""
+    """Record an operation by its name: a kernel, or an action that takes at least one kernel on a GPU."""
     if listening:
         with _lock:
             _operations[name] += 1
@@ -90,13 +93,13 @@ def operated(name: str) -> None:
 
 
 def read_back(nbytes: int) -> None:
-    """Report that a library looked at a result on the host before it went on, as for the size of an array."""
+    """Record that a library read a result on the host before it could continue, such as the size of an array."""
     copied("d2h", nbytes)
     waited("a size or a check")
 
 
 def follow(library: str, counters: Callable[[], dict[str, int]], on_wait: Callable) -> None:
-    """Join a device that counts by itself; doing it again changes nothing.
+    """Add the counts of a device that counts by itself; a second call changes nothing.
 
     Parameters
     ----------
@@ -105,7 +108,7 @@ def follow(library: str, counters: Callable[[], dict[str, int]], on_wait: Callab
     counters
         Returns its sums since it was loaded, by `NAMES`.
     on_wait
-        Takes a function of a reason, to be called in the thread that waits; or None.
+        Takes a function that the device calls with the reason of each wait, in the thread that waits; None ends this.
     """
     with _door:
         if library not in _followed:
@@ -115,7 +118,7 @@ def follow(library: str, counters: Callable[[], dict[str, int]], on_wait: Callab
 
 
 def _waited_elsewhere(reason: str) -> None:
-    """Note where a wait happened that is counted already."""
+    """Record the place of a wait that another device has counted."""
     with _lock:
         _places[_place(reason)] += 1
     if in_order is not None:
@@ -123,7 +126,7 @@ def _waited_elsewhere(reason: str) -> None:
 
 
 def listen() -> None:
-    """Begin to listen; each call needs one of `stop_listening`."""
+    """Start recording; each call needs a call of `stop_listening`."""
     global listening, _listeners
     with _door:
         _listeners += 1
@@ -134,7 +137,7 @@ def listen() -> None:
 
 
 def stop_listening() -> None:
-    """End what `listen` began; with the last listener the sums are forgotten."""
+    """End one call of `listen`. The last listener's end resets the sums."""
     global listening, _listeners
     with _door:
         _listeners -= 1
@@ -149,7 +152,7 @@ def stop_listening() -> None:
 
 @contextmanager
 def unheard() -> Iterator[None]:
-    """Let nothing be reported inside: a check launches a kernel for its own ends, and not for the reader's."""
+    """Record nothing inside the `with` block: the launches of a check are not the reader's."""
     global listening
     listening = False
     try:
@@ -159,7 +162,7 @@ def unheard() -> Iterator[None]:
 
 
 class Snapshot:
-    """The sums at one moment; the difference of two is what happened between them.
+    """The sums at one moment. The difference of two snapshots is what happened between them.
 
     Attributes
     ----------
@@ -172,7 +175,7 @@ class Snapshot:
     """
 
     def __init__(self) -> None:
-        # Asked outside the lock: a device may hold one of its own, and wait for this one to report a wait.
+        # Called without the lock: a device may hold its own lock while it waits for this one to report a wait.
         others = {library: counters() for library, (counters, _) in list(_followed.items())}
         with _lock:
             self.sums, self.places = Counter(_sums), Counter(_places)
@@ -189,24 +192,25 @@ class Snapshot:
         return difference
 
 
-# The reader's own code: in no library, and not in this one
+# The reader's own code lies in no library, and not in this one.
 
-_OURS = str(Path(__file__).parents[1]) + os.sep
+_OURS = str(folders.PACKAGE) + os.sep
 _LIBRARIES = tuple(
     {str(Path(sysconfig.get_path(name))) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")}
 )
-# What runs without a file is a notebook's, a script's or a console's; code that libraries make has other names.
+# File names of code without a file that is the reader's: typed in a console, in IPython, or given to python -c.
+# Code that libraries generate has other names.
 _READERS = ("<stdin>", "<string>", "<ipython-input")
-_is_readers: dict[str, bool] = {}  # by file
+_is_readers: dict[str, bool] = {}  # the results of `is_readers`, by file
 
 
 def readers_place() -> tuple[str, int]:
-    """Return file and line of the innermost place on the stack that is the reader's own; "" and 0 if none is."""
+    """Return file and line of the innermost reader's code on the stack, or "" and 0 if there is none."""
     return _place("")[:2]
 
 
 def _place(reason: str) -> Place:
-    """Return the innermost place on the stack that is the reader's own."""
+    """Return the innermost place on the stack that is the reader's code, with a reason."""
     frame = sys._getframe(2)
     while frame is not None:
         file = frame.f_code.co_filename
@@ -220,7 +224,7 @@ def _place(reason: str) -> Place:
 
 
 def is_readers(filename: str) -> bool:
-    """Tell whether code of this file is the reader's own: a notebook's cell, a script, a module of his."""
+    """Return whether a file is the reader's own: a notebook's cell, a script, or a module of the reader's."""
     if filename.startswith("<"):
         return filename.startswith(_READERS)
     if f"{os.sep}site-packages{os.sep}" in filename or f"{os.sep}dist-packages{os.sep}" in filename:
@@ -229,7 +233,7 @@ def is_readers(filename: str) -> bool:
 
 
 def _after_fork() -> None:
-    """Start afresh in a child: another thread of the parent may have held a lock."""
+    """Renew the locks in a child process: another thread of the parent may have held them."""
     global _lock, _door
     _lock, _door = threading.RLock(), threading.RLock()
 

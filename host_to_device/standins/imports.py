@@ -1,8 +1,8 @@
-"""Let `from numba import cuda` and `import cupy` find the stand-ins, and undo it.
+"""Makes `from numba import cuda` and `import cupy` import the stand-ins, and undoes that.
 
-Of Numba only the module `numba.cuda` (with `numba.cuda.random`, which lessons import by its full name) is replaced;
-`numba` itself and everything else in it stay what they are. `cupy` and `cupyx` are replaced whole, by a finder: their
-stand-in is loaded when a notebook imports it.
+Only the module `numba.cuda` is replaced, with `numba.cuda.random`, which lessons import by its full name; the rest of
+`numba` stays as it is. `cupy` and `cupyx` are replaced completely, by a finder that loads the stand-in when a notebook
+imports it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
-# What was in place of each redirected module; None where nothing had been imported.
+# The module that each stand-in replaces; None if it had not been imported.
 replaced: dict[str, ModuleType | None] = {}
 
 OF_NUMBA = {
@@ -54,20 +54,20 @@ REDIRECTED = {**OF_NUMBA, **OF_CUPY}
 
 
 class CupyFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds the stand-in's modules under CuPy's names, and says in one line what it does not have."""
+    """Finds the stand-in's modules under CuPy's names, and refuses the modules that it lacks in one line."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Return how to load a module of CuPy's; None for all others.
+        """Return the spec of a module of CuPy's; None for every other module.
 
         Raises
         ------
         ImportError
-            If CuPy has the module and the stand-in has not.
+            If CuPy has the module and the stand-in lacks it.
         """
         if fullname.startswith(f"{CUPY}."):
-            # `from cupy import name` looks for a module of that name, under the stand-in's own one.
+            # `from cupy import name` looks for a module `name` below the stand-in's own module.
             return self.refuse(fullname.removeprefix(f"{CUPY}."))
         top = fullname.partition(".")[0]
         if top not in ("cupy", "cupyx"):
@@ -75,24 +75,24 @@ class CupyFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if fullname in OF_CUPY:
             return importlib.machinery.ModuleSpec(fullname, self)
         self.refuse(fullname.removeprefix("cupy."))
-        # Not None: the next finder would look into the stand-in's own folder.
+        # None would let the next finder look into the stand-in's own folder.
         raise ModuleNotFoundError(f"No module named '{fullname}'", name=fullname)
 
     def refuse(self, path: str) -> None:
-        """Raise ImportError for a name, as it follows `cupy.`, that CuPy has and the stand-in has not."""
+        """Raise ImportError if CuPy has a name and the stand-in lacks it; `path` is what follows `cupy.`."""
         module, _, name = path.rpartition(".")
         names = sys.modules.get(f"{CUPY}.names")
         if names is not None and names.is_missing(module, name):
             raise ImportError(names.missing(path), name=path)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        """Return the stand-in's module, loaded under its own name."""
+        """Return the stand-in's module, imported under its own name."""
         module = importlib.import_module(OF_CUPY[spec.name])
         self.own_spec = module.__spec__
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Leave the module as it is; importing has overwritten its own spec."""
+        """Restore the module's own spec, which the import has overwritten."""
         module.__spec__ = self.own_spec
 
 
@@ -100,7 +100,7 @@ finder = CupyFinder()
 
 
 def names_bound_to(module: ModuleType) -> list[str]:
-    """Return the names of the notebook (or script) that stand for this module or for something in it."""
+    """Return the names in the notebook (or script) that are bound to a module or to an object of it."""
     main = vars(sys.modules["__main__"])
     parts = module.__name__.split(".")
     return sorted(
@@ -116,12 +116,12 @@ def names_bound_to(module: ModuleType) -> list[str]:
 
 
 def names_of_cupy() -> list[str]:
-    """Return the modules of CuPy, the real one or the stand-in, that have been imported."""
+    """Return the names of CuPy's imported modules, of the real CuPy or of the stand-in."""
     return [name for name in sys.modules if name.split(".")[0] in ("cupy", "cupyx")]
 
 
 def bound_too_early() -> dict[str, list[str]]:
-    """Return the names that stand for the real libraries, by the library, where there are any."""
+    """Return the notebook's names that are bound to a real library, by the library's name."""
     found = {
         name: names_bound_to(sys.modules[name])
         for name in ("numba.cuda", "cupy", "cupyx")
@@ -131,9 +131,13 @@ def bound_too_early() -> dict[str, list[str]]:
 
 
 def redirect() -> dict[str, list[str]]:
-    """Put the stand-ins in place; return the names that still stand for what was imported before, by library.
+    """Replace the libraries by the stand-ins. A second call changes nothing.
 
-    Doing it again changes nothing.
+    Returns
+    -------
+    dict
+        The notebook's names that are bound to a real library, by the library's name. If there are any, nothing is
+        replaced.
     """
     if replaced:
         return {}
@@ -155,7 +159,7 @@ def redirect() -> dict[str, list[str]]:
 
 
 def restore() -> None:
-    """Put back what was there before `redirect`; names that a notebook has imported stay as they are."""
+    """Undo `redirect`; names that a notebook has imported stay as they are."""
     if not replaced:
         return
     sys.meta_path.remove(finder)

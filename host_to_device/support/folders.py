@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 NAME = "host-to-device"
+# The folder of this library, wherever in it this module lies.
+PACKAGE = Path(importlib.util.find_spec(__name__.partition(".")[0]).origin).parent
 
 
 def package() -> Path:

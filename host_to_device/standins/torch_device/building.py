@@ -1,7 +1,7 @@
-"""Building the device: C++ against the headers of the PyTorch that is installed, once for each.
+"""Builds the device from its C++ sources against the headers of the installed PyTorch, once for each PyTorch.
 
-What is built is kept in the user's cache, under a name that changes with PyTorch's version, its build, the sources
-and the compiler. A file gets its name when it is whole; processes that start together wait for the first.
+The result is kept in the user's cache, under a name that depends on PyTorch's version and build, the sources and the
+compiler. A file gets its name when it is complete. Processes that start together wait for the first to build.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from host_to_device.support.caching import Cache
 from host_to_device.support.installed import SetUpError
 
 SOURCE = Path(__file__).parent / "source"
-# -O1 compiles in half the time of -O2, and the kernels that do the work are PyTorch's own.
+# -O1 compiles in half the time of -O2, and the kernels that compute are PyTorch's own.
 OPTIONS = ("-std=c++20", "-O1", "-g0", "-w", "-fPIC", "-shared", "-fvisibility=hidden")
+# A build has compiler.TIMEOUT. After two of them a process no longer waits for the lock of another.
+PATIENCE = 2 * compiler.TIMEOUT
 NEEDED = "PyTorch's stand-in device is built on this machine, and that needs g++ or clang++"
 HOW = {"linux": "Debian and Ubuntu: sudo apt install g++", "darwin": "xcode-select --install"}
 
@@ -33,7 +35,7 @@ def find_compiler() -> compiler.Compiler:
     Raises
     ------
     SetUpError
-        If there is none. The compiler in `ziglang` does not do: its C++ library is not the one that PyTorch uses.
+        If there is neither. The compiler in `ziglang` is of no use: its C++ library is not the one of PyTorch.
     """
     with contextlib.suppress(CompileError):
         found = compiler.find()
@@ -44,12 +46,12 @@ def find_compiler() -> compiler.Compiler:
 
 
 def folder() -> Path:
-    """Return where built devices are kept: `host-to-device/torch` in the user's cache."""
+    """Return the folder of built devices: `host-to-device/torch` in the user's cache."""
     return folders.cache("torch")
 
 
 def options(torch) -> list[str]:
-    """Return the compiler's options that depend on what this PyTorch is, not on where it is."""
+    """Return the compiler's options, which depend on this PyTorch's build but not on its folder."""
     return [
         *OPTIONS,
         f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}",
@@ -58,7 +60,7 @@ def options(torch) -> list[str]:
 
 
 def key(torch, tool: compiler.Compiler) -> str:
-    """Return what a built device is known by: a hash of all that it depends on."""
+    """Return the key of a built device: a hash of everything that it depends on."""
     digest = hashlib.sha256()
     version = f"{torch.__version__} {torch.version.git_version}"
     for part in (version, sys.platform, os.uname().machine, tool.identity, *options(torch)):
@@ -69,12 +71,12 @@ def key(torch, tool: compiler.Compiler) -> str:
 
 
 def built(torch) -> Path:
-    """Return the device for this PyTorch, built where it has not been before.
+    """Return the compiled device for this PyTorch; the first call builds it.
 
     Raises
     ------
     SetUpError
-        If there is no compiler, or if it fails.
+        If there is no compiler, or it fails.
     """
     tool = find_compiler()
     try:
@@ -83,7 +85,7 @@ def built(torch) -> Path:
         if found := cache.get(name):
             return found[0]
         with alone(cache.folder):
-            found = cache.get(name)  # another process may have been quicker
+            found = cache.get(name)  # another process may have built it meanwhile
             return found[0] if found else cache.put(name, ".so", lambda path: build(torch, tool, path))[0]
     except CompileError as problem:
         raise SetUpError(f"PyTorch's stand-in device cannot be built: {problem}") from None
@@ -91,17 +93,16 @@ def built(torch) -> Path:
 
 @contextlib.contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Let one process at a time build in a folder. The lock goes with the process, however it ends."""
-    import fcntl
+    """Let one process at a time build in a folder. The lock ends with the process, however the process ends.
 
-    try:
-        file = open(folder / "lock", "a")  # noqa: SIM115
-    except OSError:  # a folder that cannot be written: the cache falls back on one of its own
-        yield
-        return
-    with file:
-        with contextlib.suppress(OSError):  # a file system without locks: built twice, at worst
-            fcntl.flock(file, fcntl.LOCK_EX)
+    Where the folder cannot be written or the file system has no locks, two processes may build at once, which does
+    no harm.
+    """
+    from filelock import FileLock  # needed only where the device has to be built
+
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(OSError, NotImplementedError):
+            held.enter_context(FileLock(folder / "lock", timeout=PATIENCE))
             for part in folder.glob("new-*"):  # left by a build that was killed
                 part.unlink()
         yield

@@ -1,4 +1,4 @@
-"""What remains different from CUDA on PyTorch's stand-in device. Lessons and the page on stand-ins show this table."""
+"""The table of differences between CUDA and PyTorch's stand-in device, shown by the page on stand-ins."""
 
 from __future__ import annotations
 
@@ -118,10 +118,16 @@ DIFFERENCES = (
         "the lessons do not use them",
     ),
     Difference(
-        "DLPack, sharing tensors between processes",
-        "torch.from_dlpack(x); multiprocessing by CUDA's IPC",
-        "refused by PyTorch",
-        "PyTorch knows neither for devices that others add",
+        "DLPack",
+        "torch.from_dlpack(x) and cupy.from_dlpack(x) share the tensor's memory",
+        "both raise ValueError; torch.from_dlpack(x.__dlpack__()), through a capsule, shares the memory",
+        "Tensor.__dlpack_device__ knows a device that others add only under PyTorch's own name, privateuse1",
+    ),
+    Difference(
+        "a tensor sent to another process",
+        "torch.multiprocessing sends a handle, and both processes use the same memory",
+        "torch.multiprocessing raises RuntimeError; pickle copies the tensor, as on CUDA",
+        "PyTorch shares the memory of the CPU, of CUDA and of no device that others add",
     ),
     Difference(
         "torch.compile, CUDA graphs, NCCL, torch.backends.cudnn",

@@ -1,4 +1,4 @@
-"""`torch.standin`: what `torch.cuda` is for CUDA, under the same names."""
+"""The module `torch.standin`: the functions of `torch.cuda`, for the stand-in's devices."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ import ctypes
 import json
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from host_to_device.standins.torch_device import Native
+from host_to_device.standins.torch_device.native import NAME, Native
 
-NAME = "standin"
 DEVICE_NAME = "host_to_device stand-in (CPU)"
 
-# As h2d_memory_stats gives them: what, in which pool, which number.
+# The order of the numbers from h2d_memory_stats: each kind, in each pool, with four numbers.
 KINDS = (
     "allocation",
     "segment",
@@ -28,9 +26,9 @@ KINDS = (
 POOLS = ("all", "small_pool", "large_pool")
 NUMBERS = ("current", "peak", "allocated", "freed")
 ONCE = ("num_alloc_retries", "num_ooms", "num_device_alloc", "num_device_free")
-SAME = {"active": "allocation", "active_bytes": "allocated_bytes"}  # nothing is in use by another stream
+SAME = {"active": "allocation", "active_bytes": "allocated_bytes"}  # no other stream uses memory
 
-SUMMARY = {  # CUDA's words
+SUMMARY = {  # titles as in torch.cuda.memory_summary
     "Allocated memory": "allocated_bytes",
     "Active memory": "active_bytes",
     "Requested memory": "requested_bytes",
@@ -56,7 +54,7 @@ def index_of(device: Device = None) -> int:
     Raises
     ------
     torch.AcceleratorError
-        If there is no such device, as PyTorch says it of CUDA.
+        If there is no such device; PyTorch's error for CUDA.
     ValueError
         If it is a device of another kind.
     """
@@ -74,7 +72,7 @@ def index_of(device: Device = None) -> int:
 
 
 def invalid_ordinal() -> RuntimeError:
-    """Return PyTorch's error for a device that is not there."""
+    """Return PyTorch's error for a device that does not exist."""
     return getattr(torch, "AcceleratorError", RuntimeError)("STANDIN error: invalid device ordinal")
 
 
@@ -106,14 +104,14 @@ def current_device() -> int:
 
 
 def set_device(device: Device) -> None:
-    """Make a device the one that this thread uses; a negative number changes nothing."""
+    """Let this thread use a device; a negative number changes nothing."""
     if isinstance(device, int) and device < 0:
         return
     native.set_device(index_of(device))
 
 
 def get_device_name(device: Device = None) -> str:
-    """Return the device's name, which says what it is."""
+    """Return the device's name."""
     return get_device_properties(device).name
 
 
@@ -123,7 +121,7 @@ def get_device_properties(device: Device = None) -> DeviceProperties:
 
 
 def synchronize(device: Device = None) -> None:
-    """Wait until the device is done, which it is."""
+    """Wait for the device: counted as a wait, although the device has always finished."""
     index_of(device)
     native.wait(b"synchronize")
 
@@ -143,13 +141,13 @@ class device:
 
 
 class device_of(device):
-    """Use the device of a tensor, where it is on one of these, for the length of a `with` block."""
+    """Use a tensor's device for the length of a `with` block, if it is one of these."""
 
     def __init__(self, tensor: Any) -> None:
         super().__init__(tensor.get_device() if tensor.device.type == NAME else -1)
 
 
-# ---------------------------------------------------------------- streams and events: all work is done at once
+# ---------------------------------------------------------------- streams and events: every operation runs at once
 
 
 def current_stream(device: Device = None) -> Any:
@@ -158,19 +156,19 @@ def current_stream(device: Device = None) -> Any:
 
 
 def default_stream(device: Device = None) -> Any:
-    """Return the stream in use where no other has been chosen."""
+    """Return the default stream."""
     return torch.Stream(
         device=torch.device(NAME, index_of(device)), stream_id=0, device_index=index_of(device)
     )
 
 
 def Stream(device: Device = None, priority: int = 0) -> Any:
-    """Return a new stream. What is asked of it is done at once, as on every stream here."""
+    """Return a new stream. Its operations run at once, as on every stream here."""
     return torch.Stream(device=torch.device(NAME, index_of(device)), priority=priority)
 
 
 def Event(enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> Any:
-    """Return a new event; times are those of the host's clock."""
+    """Return a new event. Its times come from the host's clock."""
     return torch.Event(NAME, enable_timing=enable_timing, blocking=blocking)
 
 
@@ -204,7 +202,7 @@ def max_memory_allocated(device: Device = None) -> int:
 
 
 def memory_reserved(device: Device = None) -> int:
-    """Return the bytes that PyTorch took from the device, what is cached included."""
+    """Return the bytes that PyTorch took from the device, cached memory included."""
     return memory_stats(device)["reserved_bytes.all.current"]
 
 
@@ -214,22 +212,22 @@ def max_memory_reserved(device: Device = None) -> int:
 
 
 def reset_peak_memory_stats(device: Device = None) -> None:
-    """Let peaks start from what is in use now."""
+    """Set the peaks to the present use."""
     native.reset_peaks(index_of(device))
 
 
 def reset_max_memory_allocated(device: Device = None) -> None:
-    """Let peaks start from what is in use now."""
+    """Set the peaks to the present use."""
     reset_peak_memory_stats(device)
 
 
 def reset_accumulated_memory_stats(device: Device = None) -> None:
-    """Let sums start from zero."""
+    """Set the sums to zero."""
     native.reset_accumulated(index_of(device))
 
 
 def empty_cache() -> None:
-    """Give the device back what is cached and in no use, on all devices."""
+    """Return cached memory that is not in use to the device, on all devices."""
     for index in range(native.devices()):
         native.empty_cache(index)
 
@@ -242,12 +240,12 @@ def mem_get_info(device: Device = None) -> tuple[int, int]:
 
 
 def set_per_process_memory_fraction(fraction: float, device: Device = None) -> None:
-    """Allow this process so much of the device's memory, from 0 to 1.
+    """Limit this process to a fraction of the device's memory, from 0 to 1.
 
     Raises
     ------
     TypeError, ValueError
-        If it is not a float, or not from 0 to 1.
+        If the fraction is not a float, or not from 0 to 1.
     """
     if not isinstance(fraction, float):
         raise TypeError("Invalid type for fraction argument, must be `float`")
@@ -295,7 +293,7 @@ def initial_seed() -> int:
 
 
 def get_rng_state(device: Device = None) -> Any:
-    """Return the state of a device's generator: bytes, on the CPU."""
+    """Return the state of a device's generator: a tensor of bytes on the CPU."""
     index = index_of(device)
     state = torch.empty(native.random_state(index, None, 0), dtype=torch.uint8, device="cpu")
     native.random_state(index, state.data_ptr(), 0)
@@ -308,7 +306,7 @@ def set_rng_state(new_state: Any, device: Device = None) -> None:
     Raises
     ------
     TypeError, RuntimeError
-        If it is not a state: bytes on the CPU, as many as `get_rng_state` gives.
+        If it is not a state: bytes on the CPU, as many as `get_rng_state` returns.
     """
     index = index_of(device)
     if new_state.dtype != torch.uint8 or new_state.device.type != "cpu":
@@ -330,7 +328,7 @@ def set_rng_state_all(new_states: list) -> None:
         set_rng_state(state, index)
 
 
-# ---------------------------------------------------------------- what PyTorch asks of such a module
+# ---------------------------------------------------------------- functions that PyTorch expects in such a module
 
 
 def _is_in_bad_fork() -> bool:
@@ -342,7 +340,7 @@ def _lazy_init() -> None:
 
 
 def get_amp_supported_dtype() -> list:
-    """Return the types of numbers that `torch.autocast` may ask for."""
+    """Return the dtypes that `torch.autocast` may use."""
     return [torch.float16, torch.bfloat16]
 
 
@@ -352,7 +350,7 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
 
 
 def register(with_torch: ModuleType, loaded: Native) -> None:
-    """Give the device its name inside PyTorch, and this module's functions as `torch.standin`."""
+    """Name the device in PyTorch, and make this module `torch.standin`."""
     global native, torch
     native, torch = loaded, with_torch
     torch.utils.rename_privateuse1_backend(NAME)

@@ -1,8 +1,8 @@
-"""What PyTorch's own list of operators says of kernels for CUDA, so that the stand-in device does the same.
+"""Reads from PyTorch's own list of operators which of them have a CUDA kernel, so that the stand-in counts alike.
 
-The list (`native_functions.yaml`) comes with every PyTorch. An operator that has a kernel of its own on CUDA is one
-operation here, too; one that CUDA puts together from others is put together here. Where its tensors have to be is
-checked as the code that PyTorch generates from the list checks it (torchgen/dest/register_dispatch_key.py).
+The list (`native_functions.yaml`) comes with every PyTorch. An operator with its own CUDA kernel is one operation
+here as well; an operator that CUDA composes from others is composed here. The stand-in checks the devices of an
+operator's tensors as the code that PyTorch generates from the list does (torchgen/dest/register_dispatch_key.py).
 """
 
 from __future__ import annotations
@@ -12,16 +12,14 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-# Chosen by what the device can do: without them, PyTorch takes the way that works on every device.
+# PyTorch chooses these by the device's abilities; without them it takes the path that works on every device.
 LEFT_OUT = ("_fused_sdp_choice", "_cudnn", "cudnn_", "miopen_", "_flash_attention", "_efficient_attention")
 KEY = "PrivateUse1"
-
-
 AUTOCAST = {"AT_FORALL_LOWER_PRECISION_FP": "lower", "AT_FORALL_FP32": "float32"}
 
 
 def autocast(header: str) -> str:
-    """Return one line an operator that `torch.autocast` gives its numbers in lower precision, or in float32.
+    """Return one line for each operator whose numbers `torch.autocast` casts to lower precision, or to float32.
 
     Parameters
     ----------
@@ -30,7 +28,7 @@ def autocast(header: str) -> str:
     """
     lines = []
     for macro, word in AUTOCAST.items():
-        # The list of a macro goes on as long as lines end in a backslash.
+        # A macro's list ends at the first line without a backslash at its end.
         found = re.search(rf"#define {macro}\(_\)((?:.*\\\n)*.*)", header)
         for name, overload in re.findall(r"_\((\w+)(?:, (\w+))?\)", found.group(1) if found else ""):
             lines.append(f"{name}{'.' if overload else ''}{overload} {word} -\n")
@@ -38,7 +36,7 @@ def autocast(header: str) -> str:
 
 
 def path() -> Path | None:
-    """Return where the list is, or None where this PyTorch came without it."""
+    """Return the path of the list, or None if this PyTorch came without it."""
     found = importlib.util.find_spec("torchgen")
     for folder in (found.submodule_search_locations or ()) if found else ():
         file = Path(folder) / "packaged" / "ATen" / "native" / "native_functions.yaml"
@@ -48,7 +46,7 @@ def path() -> Path | None:
 
 
 def all_of(torch) -> str:
-    """Return the table for this PyTorch; what its files do not say is left out."""
+    """Return the table for this PyTorch. A file that is missing adds no lines."""
     parts = []
     for file, read in (
         (path(), table),
@@ -60,7 +58,7 @@ def all_of(torch) -> str:
 
 
 def table(text: str) -> str:
-    """Return one line an operator that has a kernel on CUDA: its name, where tensors have to be, its kernel's name.
+    """Return one line for each operator with a CUDA kernel: its name, the rule for devices, the kernel's name.
 
     Parameters
     ----------
@@ -71,6 +69,11 @@ def table(text: str) -> str:
 
 
 def rows(text: str) -> Iterator[tuple[str, str, str]]:
+    """Yield name, rule and kernel of each operator with a CUDA kernel.
+
+    The rule is "same" where all tensors have to be on one device, and "elementwise" where PyTorch lets a tensor
+    without dimensions be on the host.
+    """
     entries = {}
     for entry in re.split(r"^- func: ", text, flags=re.MULTILINE)[1:]:
         signature, _, rest = entry.partition("\n")

@@ -4,6 +4,7 @@ held against CUDA's outcomes in tests/corpora/torch."""
 import gc
 import pickle
 import threading
+from multiprocessing.reduction import ForkingPickler
 
 import pytest
 
@@ -434,6 +435,29 @@ def test_statistics_agree_with_torch_accelerator(dev, memory):
         abbreviated=True
     )
     del x
+
+
+# ---------------------------------------------------------------- sharing: as `differences` says
+
+
+def test_dlpack_shares_memory_through_a_capsule_only(dev):
+    x = torch.arange(4.0, device=dev)
+    with pytest.raises(ValueError, match="Unknown device type standin for Dlpack"):
+        torch.from_dlpack(x)
+    y = torch.from_dlpack(x.__dlpack__())
+    assert y.device == x.device and y.data_ptr() == x.data_ptr()
+    y[0] = 7
+    assert x.tolist() == [7, 1, 2, 3]
+
+
+def test_a_tensor_is_not_sent_to_another_process_but_pickled(dev):
+    import torch.multiprocessing
+
+    x = torch.arange(4.0, device=dev)
+    with pytest.raises(RuntimeError, match="only available on CPU"):
+        ForkingPickler.dumps(x)
+    copy = pickle.loads(pickle.dumps(x))
+    assert copy.device == x.device and copy.data_ptr() != x.data_ptr() and copy.tolist() == x.tolist()
 
 
 # ---------------------------------------------------------------- devices, random numbers
