@@ -32,7 +32,7 @@ _NAMES = {
     "measuring.predicting": ["predict", "records"],
     "measuring.timing": ["time"],
     "rendering.animation": ["animate"],
-    "standins.numba_cuda.launching": ["stand_in"],
+    "standins.numba_cuda.settings": ["stand_in"],
     "standins.warp_sizes": ["with_warp_size"],
     "starting.devices": ["device"],
     "starting.machine": ["size", "start", "stop"],
@@ -66,7 +66,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from host_to_device.measuring.predicting import records as records
     from host_to_device.measuring.timing import time as time
     from host_to_device.rendering.animation import animate as animate
-    from host_to_device.standins.numba_cuda.launching import stand_in as stand_in
+    from host_to_device.standins.numba_cuda.settings import stand_in as stand_in
     from host_to_device.standins.warp_sizes import with_warp_size as with_warp_size
     from host_to_device.starting.devices import device as device
     from host_to_device.starting.machine import size as size

@@ -16,7 +16,7 @@ from host_to_device.checking import check
 from host_to_device.counting import count as counting
 from host_to_device.exercises import safety
 from host_to_device.exercises.values import plain
-from host_to_device.standins.numba_cuda.launching import stand_in
+from host_to_device.standins.numba_cuda.settings import stand_in
 from host_to_device.standins.warp_sizes import with_warp_size
 from host_to_device.support.installed import SetUpError
 

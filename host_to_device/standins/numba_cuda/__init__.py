@@ -39,8 +39,7 @@ from host_to_device.standins.numba_cuda.devices import (
     select_device,
 )
 from host_to_device.standins.numba_cuda.hints import In, InOut, Out
-from host_to_device.standins.numba_cuda.launching import jit, reduce, stand_in
-from host_to_device.standins.numba_cuda.launching import reduce as Reduce
+from host_to_device.standins.numba_cuda.launching import jit
 from host_to_device.standins.numba_cuda.memory import (
     as_cuda_array,
     from_cuda_array_interface,
@@ -89,6 +88,9 @@ from host_to_device.standins.numba_cuda.names import (
     threadIdx,
     warpsize,
 )
+from host_to_device.standins.numba_cuda.reducing import reduce
+from host_to_device.standins.numba_cuda.reducing import reduce as Reduce
+from host_to_device.standins.numba_cuda.settings import stand_in
 from host_to_device.standins.numba_cuda.streams import (
     default_stream,
     event,

@@ -11,11 +11,42 @@ import numpy as np
 from host_to_device.standins.numba_cuda.layouts import check_writable, layout, layout_like, new_array
 from host_to_device.standins.numba_cuda.memory import (
     DeviceNDArray,
-    ManagedNDArray,
-    MappedNDArray,
+    interface,
     new_device_memory,
 )
 from host_to_device.standins.numba_cuda.streams import Stream, check_stream
+
+
+class _HostAndDevice(np.ndarray):
+    """Memory that host and device share, as a NumPy array: no copy is needed, and arithmetic runs on the host.
+
+    Only the array as it was allocated is device memory. Its slices and results are host arrays, as in Numba.
+    """
+
+    __cuda_memory__ = True
+    __cuda_ndarray__ = True
+    stream: Stream | int = 0
+    _allocated = False
+
+    @property
+    def _array(self) -> np.ndarray:
+        if not self._allocated:
+            raise AttributeError(
+                f"'{type(self).__name__}' object has no attribute 'gpu_data': only the whole array is device memory"
+            )
+        return self.view(np.ndarray)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return interface(self._array, self.stream)
+
+
+class MappedNDArray(_HostAndDevice):
+    """Host memory that the device uses too; made by `mapped_array`."""
+
+
+class ManagedNDArray(_HostAndDevice):
+    """Memory that moves between host and device by itself; made by `managed_array`."""
 
 
 def device_array(

@@ -11,7 +11,8 @@ from numba.core import errors
 
 from host_to_device.standins.numba_cuda.compiling import Module
 from host_to_device.standins.numba_cuda.preparing import SCOPE, VERSION
-from host_to_device.standins.numba_cuda.rewriting import PREFIX, where
+from host_to_device.standins.numba_cuda.reading import where
+from host_to_device.standins.numba_cuda.rewriting import PREFIX
 
 
 def explain(problem: errors.NumbaError, module: Module) -> errors.NumbaError:

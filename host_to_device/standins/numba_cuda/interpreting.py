@@ -31,6 +31,7 @@ import numpy as np
 from host_to_device.standins.numba_cuda import helpers
 from host_to_device.standins.numba_cuda.errors import KernelStopped
 from host_to_device.standins.numba_cuda.layouts import as_dtype
+from host_to_device.standins.numba_cuda.reading import where
 from host_to_device.standins.numba_cuda.rewriting import (
     MODULES,
     PREFIX,
@@ -38,7 +39,6 @@ from host_to_device.standins.numba_cuda.rewriting import (
     WARP_SIZE,
     Program,
     SharedArray,
-    where,
 )
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
-import importlib.util
 import math
 import re
 import reprlib
+import sys
 import threading
 import time
 import types
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,10 +32,9 @@ from host_to_device.standins.numba_cuda.interpreting import (
     lane_helpers,
     shared_arrays,
 )
+from host_to_device.standins.numba_cuda.settings import HAS_NUMBA, settings_now
 from host_to_device.standins.numba_cuda.streams import check_stream
 from host_to_device.standins.orders import orders
-
-HAS_NUMBA = importlib.util.find_spec("numba") is not None
 
 INVALID_VALUE = 1  # CUDA_ERROR_INVALID_VALUE
 LAUNCH_FAILED = "Call to cuLaunchKernel results in CUDA_ERROR_INVALID_VALUE"
@@ -47,81 +47,11 @@ ACCEPTED = {
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How launches run: compiled if Numba is there, in order, for a minute at the most."""
-
-    interpreted: bool = not HAS_NUMBA
-    seed: int | None = None
-    seconds: float = 60.0
-
-
-settings = Settings()
-
-
-@dataclass(frozen=True)
 class Compiled:
     """A compiled launch function, and whether it may find that the threads of a block disagree."""
 
     function: Callable
     agree: bool
-
-
-def settings_now() -> Settings:
-    """Return how launches run at the moment."""
-    return settings
-
-
-@contextlib.contextmanager
-def stand_in(
-    *, interpreted: bool | None = None, seed: int | None = None, seconds: float | None = None
-) -> Iterator[Settings]:
-    """Change how launches run on the stand-in, within a `with` block.
-
-    Parameters
-    ----------
-    interpreted
-        True runs kernels as plain Python instead of compiling them: slower, and with NumPy's type rules.
-    seed
-        Shuffles the order of blocks and threads. A kernel whose result depends on the seed is wrong.
-    seconds
-        Time after which a launch is stopped.
-
-    Raises
-    ------
-    ValueError
-        If `seconds` is not a positive number, `seed` not a whole number from 0, or if kernels are to be
-        compiled and Numba is not there.
-
-    Examples
-    --------
-    >>> from numba import cuda
-    >>> @cuda.jit
-    ... def last(out):
-    ...     out[0] = cuda.grid(1)  # a race: every thread stores
-    >>> out = cuda.to_device(np.zeros(1))
-    >>> with h2d.stand_in(seed=1):
-    ...     last[1, 100](out)
-    >>> int(out[0]) in range(100)  # which thread comes last depends on the seed
-    True
-    """
-    global settings
-    if seed is not None and not (isinstance(seed, int | np.integer) and seed >= 0):
-        raise ValueError(f"seed is {seed!r}: give a whole number from 0")
-    changes = {"seed": seed}
-    if interpreted is not None:
-        if not interpreted and not HAS_NUMBA:
-            raise ValueError("kernels cannot be compiled without Numba: leave out interpreted=False")
-        changes["interpreted"] = interpreted
-    if seconds is not None:
-        if not (isinstance(seconds, int | float | np.number) and seconds > 0):
-            raise ValueError(f"seconds is {seconds!r}: give a positive number")
-        changes["seconds"] = seconds
-    before = settings
-    settings = replace(settings, **changes)
-    try:
-        yield settings
-    finally:
-        settings = before
 
 
 def is_device_function(value: Any) -> bool:
@@ -379,7 +309,7 @@ class Launch:
     # -- running
 
     def run(self, values: tuple) -> None:
-        now = settings
+        now = settings_now()
         threads, blocks = math.prod(self.block), math.prod(self.grid)
         order, block_order = orders(threads, blocks, now.seed)
         # Compiled kernels have warps of 32 lanes built in.
@@ -546,10 +476,7 @@ def _check_dtype(dtype: np.dtype) -> None:
 
 @contextlib.contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Stop plain Python code after so many seconds, even in a loop that never waits (where there are threads)."""
-    import ctypes
-    import sys
-
+    """Stop plain Python code after `seconds`, even in a loop that never waits, on systems that have threads."""
     if sys.platform == "emscripten" or math.isinf(seconds):
         yield
         return
@@ -639,66 +566,3 @@ def jit(
         return CUDADispatcher(function, device, signatures, given)
 
     return decorate if func_or_sig is None or signatures else decorate(func_or_sig)
-
-
-def reduce(functor: Callable) -> Reduce:
-    """Make a reduction of a function of two arguments: `total = cuda.reduce(lambda a, b: a + b)`."""
-    return Reduce(functor)
-
-
-class Reduce:
-    """A reduction over a one-dimensional array."""
-
-    def __init__(self, functor: Callable) -> None:
-        self.functor = functor
-
-    def __call__(
-        self, arr: Any, size: int | None = None, res: Any = None, init: Any = 0, stream: Any = 0
-    ) -> Any:
-        """Return the reduction of `arr`, a one-dimensional device or host array, from left to right.
-
-        Raises
-        ------
-        TypeError
-            If the array has more than one dimension.
-        """
-        if arr.ndim != 1:
-            raise TypeError("only support 1D array")
-        values = arr._array if memory.is_device_memory(arr) else arr
-        total = values.dtype.type(init)
-        with np.errstate(all="ignore"):
-            for value in values[:size]:
-                total = values.dtype.type(self.functor(total, value))
-        if values[:size].size:
-            self.report(arr if size is None else arr[:size], res, stream)
-        if res is not None:
-            if memory.is_device_memory(res):
-                layouts.store(res._array[:1], np.asarray(total))
-            else:
-                res[0] = total
-            return None
-        return total
-
-    def report(self, arr: Any, res: Any, stream: Any) -> None:
-        """Report what Numba does for a reduction (numba/cuda/kernels/reduction.py).
-
-        Whole blocks of 128 elements are reduced by one kernel, at the most 64 of them at a time, what is left by
-        another, and their results by a third; a host array is copied there and back by each.
-        """
-        if not events.listening:
-            return
-        full, partial = divmod(arr.size, 128)
-        results = min(full, 64) + (partial > 0)
-        on_host, itemsize = not memory.is_device_memory(arr), arr.dtype.itemsize
-        events.allocated(results * itemsize)
-        for elements in (full * 128, partial):
-            if elements and on_host:
-                events.allocated(elements * itemsize)
-                memory.report_copy("h2d", elements * itemsize, stream)
-            if elements:
-                events.operated("reduce")
-            if elements and on_host:
-                memory.report_copy("d2h", elements * itemsize, stream)
-        if results > 1:
-            events.operated("reduce")
-        memory.report_copy("d2h" if res is None else "d2d", itemsize, 0 if res is None else stream)

@@ -15,12 +15,9 @@ from __future__ import annotations
 
 import ast
 import builtins
-import inspect
-import linecache
 import math
 import operator
 import random
-import textwrap
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -32,6 +29,7 @@ from host_to_device.standins.numba_cuda import names
 from host_to_device.standins.numba_cuda.errors import refusal
 from host_to_device.standins.numba_cuda.layouts import as_dtype
 from host_to_device.standins.numba_cuda.memory import DeviceNDArray
+from host_to_device.standins.numba_cuda.reading import MISSING, Scope, source_tree, where
 
 # Names that the rewriting adds to a kernel; a learner's own names do not begin like this.
 PREFIX = "_h2d_"
@@ -142,125 +140,8 @@ class Program:
         return self.kernel.waits
 
 
-def where(function: Callable, line: int) -> str:
-    """Return `file.py, line 12` (or `In [3], line 12`) for a line of this function's source."""
-    filename = inspect.getsourcefile(function) or "<unknown>"
-    short = filename.rsplit("/", 1)[-1]
-    return f"{'this cell' if 'ipykernel' in filename or short.startswith('<') else short}, line {line}"
-
-
-def source_tree(function: Callable) -> tuple[ast.FunctionDef, str]:
-    """Return the function's syntax tree with the line numbers of its file, and the file's name.
-
-    Raises
-    ------
-    OSError
-        If Python cannot get at the source: typed into a bare prompt, or made by `exec`.
-    """
-    try:
-        lines, first = inspect.getsourcelines(function)
-    except (OSError, TypeError) as problem:
-        raise OSError(
-            f"the source of {function.__name__}() is not available, so the stand-in cannot run it: "
-            "write it in a notebook cell or in a file"
-        ) from problem
-    try:
-        tree = ast.parse(textwrap.dedent("".join(lines)))
-    except SyntaxError as problem:
-        raise OSError(f"the source of {function.__name__}() could not be read: {problem.msg}") from problem
-    ast.increment_lineno(tree, first - 1)
-    definition = next(
-        (node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)), None
-    )
-    if definition is None:
-        definition = _from_lambda(tree, function)
-    if isinstance(definition, ast.AsyncFunctionDef):
-        place = where(function, definition.lineno)
-        raise refusal(f"{function.__name__}(), {place}: an async function cannot be a kernel")
-    return definition, inspect.getsourcefile(function) or "<kernel>"
-
-
-def _from_lambda(tree: ast.Module, function: Callable) -> ast.FunctionDef:
-    """Return the one lambda of this source as a function definition."""
-    found = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
-    if len(found) != 1:
-        place = where(function, function.__code__.co_firstlineno)
-        raise OSError(f"a lambda, {place}: its source is not plain enough to be found: use def")
-    node = found[0]
-    definition = ast.FunctionDef(
-        name="lambda_", args=node.args, body=[ast.Return(node.body)], decorator_list=[], returns=None
-    )
-    definition.type_params = []
-    ast.copy_location(definition, node)
-    return ast.fix_missing_locations(definition)
-
-
-class _Missing:
-    """What a name resolves to that is known only when the kernel runs."""
-
-
-MISSING = _Missing()
-
-
 class _Parameter(str):
     """The name of a kernel's parameter whose dtype is meant."""
-
-
-class Scope:
-    """What the free names of a function stand for: its closure, its module, Python's own names."""
-
-    def __init__(self, function: Callable, tree: ast.FunctionDef) -> None:
-        self.local = {argument.arg for argument in ast.walk(tree.args) if isinstance(argument, ast.arg)}
-        stores: dict[str, list[ast.expr | None]] = {}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
-                stores.setdefault(node.id, []).append(None)
-            elif isinstance(node, ast.FunctionDef) and node is not tree:
-                self.local |= {
-                    node.name,
-                    *(argument.arg for argument in ast.walk(node.args) if isinstance(argument, ast.arg)),
-                }
-            elif (
-                isinstance(node, ast.Assign)
-                and len(node.targets) == 1
-                and isinstance(node.targets[0], ast.Name)
-            ):
-                stores.setdefault(node.targets[0].id, []).append(node.value)
-        parameters = set(self.local)
-        self.local |= set(stores)
-        # A local name that is set once, to a literal, is as good as the literal (Numba agrees).
-        self.literals = {
-            name: values[0].value if isinstance(values[0], ast.Constant) else values[1].value
-            for name, values in stores.items()
-            if len(values) == 2 and name not in parameters
-            for value in values
-            if isinstance(value, ast.Constant)
-        }
-        free = function.__code__.co_freevars
-        cells = function.__closure__ or ()
-        self.closure = {}
-        for name, cell in zip(free, cells, strict=True):
-            try:
-                self.closure[name] = cell.cell_contents
-            except ValueError:  # not assigned yet: found missing when it is used
-                continue
-        self.globals = function.__globals__
-
-    def resolve(self, node: ast.expr) -> Any:
-        """Return the object that a name or a dotted name stands for, or MISSING."""
-        if isinstance(node, ast.Name):
-            if node.id in self.local:
-                return MISSING
-            for space in (self.closure, self.globals, vars(builtins)):
-                if node.id in space:
-                    return names.of_numba(space[node.id])
-            return MISSING
-        if isinstance(node, ast.Attribute):
-            owner = self.resolve(node.value)
-            # Only modules, classes and our namespaces: an array's attributes belong to the running kernel.
-            if isinstance(owner, types.ModuleType | type | names.Namespace):
-                return names.of_numba(getattr(owner, node.attr, MISSING))
-        return MISSING
 
 
 class Rewriter(ast.NodeTransformer):
@@ -710,11 +591,6 @@ def syncs(tree: ast.AST) -> Iterator[ast.Call]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == SYNC:
             yield node
-
-
-def source_line(function: Callable, line: int) -> str:
-    """Return one line of a function's file, stripped."""
-    return linecache.getline(inspect.getsourcefile(function) or "", line).strip()
 
 
 # Modules whose functions a kernel may use, for the namespace that rewritten code runs in.

@@ -18,7 +18,7 @@ imports.redirect()
 import numba  # noqa: E402
 from numba import cuda  # noqa: E402
 
-from host_to_device.standins.numba_cuda import launching, memory, streams  # noqa: E402
+from host_to_device.standins.numba_cuda import launching, memory, reducing, settings, streams  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
 NUMBA = Path(numba.__file__).parent / "cuda"
@@ -88,7 +88,7 @@ SAME_PARAMETERS = {
         "xoroshiro128p_normal_float64",
     ),
     "dispatcher.py": (launching, "CUDADispatcher.configure CUDADispatcher.forall"),
-    "kernels/reduction.py": (launching, "Reduce.__call__ Reduce.__init__"),
+    "kernels/reduction.py": (reducing, "Reduce.__call__ Reduce.__init__"),
     "cudadrv/devicearray.py": (
         memory,
         "DeviceNDArrayBase.copy_to_host DeviceNDArrayBase.copy_to_device DeviceNDArrayBase.bind "
@@ -248,15 +248,15 @@ def test_launch_gives_nothing():
 
 
 def test_settings_are_those_of_the_with_block():
-    before = launching.settings
+    before = settings.settings_now()
     with cuda.stand_in(interpreted=True, seconds=3) as outer:
-        assert outer is launching.settings and (outer.interpreted, outer.seconds) == (True, 3)
+        assert outer is settings.settings_now() and (outer.interpreted, outer.seconds) == (True, 3)
         with cuda.stand_in(seed=2) as inner:
             assert (inner.interpreted, inner.seconds, inner.seed) == (True, 3, 2)
-        assert launching.settings is outer
+        assert settings.settings_now() is outer
     with pytest.raises(KeyError), cuda.stand_in(seconds=5):
         raise KeyError
-    assert launching.settings is before
+    assert settings.settings_now() is before
 
 
 @cuda.jit
