@@ -1,12 +1,12 @@
-"""Device memory that two kinds of process see: Python, and those that run kernels.
+"""Device memory that the Python process shares with the processes that run kernels.
 
-It is an anonymous file, mapped at the same addresses everywhere, so that a pointer is good in every process, also
-one that lies in device memory itself. It grows by chunks. Beside it lies a table with one number for every 256
-bytes: how many of them, from the first, belong to an array. Kernels compiled with checks look there, so that the
-first byte behind an array is found to be out of bounds, and so is an array that nobody holds any longer.
+The memory is an anonymous file that every process maps at the same address, so that a pointer is valid in all of
+them, even a pointer stored in device memory. The file grows by chunks. A table beside it has one number for every 256
+bytes: how many of them, from the first, belong to an array. Kernels check their accesses against this table: the
+first byte behind an array is out of bounds, and so is an array that has been freed.
 
-Where memory cannot be shared like this (Windows, a browser), arrays are plain NumPy memory: everything works but
-kernels, which say so.
+Where processes cannot share memory like this (Windows, a browser), arrays are plain NumPy memory. Everything works
+there except kernels, which are refused.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ import weakref
 
 import numpy as np
 
-GRANULE = 256  # alignment of an array, and the bytes that one number of the table speaks of
+GRANULE = 256  # alignment of an array in bytes, and the bytes that one number of the table describes
 CHUNK = 32 << 20  # the arena grows by a multiple of this
-KEEP = 256 << 20  # so many free bytes stay in memory; what is freed beyond goes back to the system
+KEEP = 256 << 20  # free bytes that stay in memory; memory freed beyond that goes back to the system
 PAGE = 4096
 
-# Where the arena and its table may start: far from what systems place by themselves, the last pair for those with
-# addresses of 39 bits. There are several because a forked process still has its parent's.
+# Addresses at which the arena and its table may start: far from the mappings that systems place themselves. The last
+# pair is for systems with addresses of 39 bits. There are several because a forked process still has its parent's.
 PLACES = (
     *((0x2000_0000_0000 + number * 2**41, 0x3000_0000_0000 + number * 2**41) for number in range(8)),
     (0x20_0000_0000, 0x38_0000_0000),
@@ -39,7 +39,7 @@ MADV_REMOVE = 9  # Linux: give the pages of a shared mapping back
 
 
 class _Block:
-    """What an array's memory hangs on: when it goes, the memory is free."""
+    """Owner of an array's memory: when Python deletes it, the memory is freed."""
 
     __slots__ = ("__array_interface__", "__weakref__")
 
@@ -58,13 +58,13 @@ class Arena:
     Attributes
     ----------
     fd
-        The file, for processes that map it, too.
+        The file, for the processes that map it as well.
     base, table
         Addresses of the memory and of the table of valid bytes.
     size
         Bytes of memory so far.
     segments
-        The mappings: (address, offset in the file, bytes), in the order in which they came to be.
+        The mappings, oldest first: (address, offset in the file, bytes).
     """
 
     def __init__(self) -> None:
@@ -86,9 +86,7 @@ class Arena:
         self.exact: dict[int, list[int]] = {}  # free offsets by size
         self.idle = 0  # free bytes within `used`
         self.size = self.file_size = 0
-        self.used = (
-            GRANULE  # behind this offset nothing has been given out; before the first array lies a gap
-        )
+        self.used = GRANULE  # no memory is allocated from this offset on; before the first array lies a gap
         self.segments: list[tuple[int, int, int]] = []
         self.valid = np.zeros(0, np.uint16)
         for self.base, self.table in PLACES:
@@ -116,7 +114,7 @@ class Arena:
         self.segments.append((address, offset, nbytes))
 
     def grow(self, nbytes: int) -> None:
-        """Add at least so many bytes."""
+        """Add at least `nbytes` to the memory."""
         nbytes = -(-nbytes // CHUNK) * CHUNK
         self.map(self.base + self.size, nbytes)
         self.map(self.table + self.size // GRANULE * 2, nbytes // GRANULE * 2)
@@ -124,7 +122,7 @@ class Arena:
         self.valid = np.asarray(_Block(self.table, self.size // GRANULE * 2)).view(np.uint16)
 
     def mark(self, offset: int, nbytes: int) -> None:
-        """Let the bytes from an offset on be valid."""
+        """Mark `nbytes` from an offset on as valid."""
         first = offset // GRANULE
         whole, rest = divmod(nbytes, GRANULE)
         self.valid[first : first + whole] = GRANULE
@@ -132,7 +130,7 @@ class Arena:
             self.valid[first + whole] = rest
 
     def settle(self) -> None:
-        """Take back what has been freed since the last call. The lock must be held."""
+        """Make memory available again that was freed since the last call. The lock must be held."""
         while self.freed:
             offset, size = self.freed.popleft()
             self.valid[offset // GRANULE : (offset + size) // GRANULE] = 0
@@ -144,7 +142,7 @@ class Arena:
                 self.libc.madvise(start, end - start, MADV_REMOVE)
 
     def take(self, size: int) -> int:
-        """Return the offset of so many free bytes. The lock must be held."""
+        """Allocate `size` bytes and return their offset. The lock must be held."""
         if self.exact.get(size):
             self.idle -= size
             return self.exact[size].pop()
@@ -157,7 +155,7 @@ class Arena:
         return self.used - size
 
     def carve(self, size: int) -> int | None:
-        """Join neighbouring free pieces, and cut the bytes from the smallest that has them."""
+        """Join neighbouring free pieces and allocate from the smallest that is large enough; None if none is."""
         pieces = sorted((offset, length) for length, offsets in self.exact.items() for offset in offsets)
         joined: list[list[int]] = []
         for offset, length in pieces:
@@ -204,7 +202,7 @@ class Arena:
 
 
 class PrivateArena:
-    """Stands in where memory cannot be shared: NumPy's own memory, remembered by its addresses."""
+    """The arena of a system without shared memory: NumPy's own memory, known by its addresses."""
 
     fd = -1
     segments: tuple = ()
@@ -215,7 +213,7 @@ class PrivateArena:
         self.ends: dict[int, int] = {}
 
     def settle(self) -> None:
-        """There is nothing to settle."""
+        """Do nothing: freed memory is available at once."""
 
     def allocate(self, nbytes: int) -> np.ndarray:
         """Return new memory; see `allocate` below."""
@@ -229,20 +227,20 @@ class PrivateArena:
         return memory[gap : gap + nbytes]
 
     def forget(self, start: int) -> None:
-        """Drop the memory that starts here."""
+        """Forget the memory that starts at this address."""
         with self.lock:
             self.starts.remove(start)
             del self.ends[start]
 
     def owns(self, address: int) -> bool:
-        """Return whether an address lies in memory that was given out."""
+        """Return whether an address lies in allocated memory."""
         with self.lock:
             index = bisect.bisect_right(self.starts, address) - 1
             return index >= 0 and address < self.ends[self.starts[index]]
 
 
 def anonymous_file() -> int:
-    """Return the descriptor of a file without a name, which lives as long as somebody holds it."""
+    """Return the descriptor of a file without a name, which exists until its last descriptor is closed."""
     if hasattr(os, "memfd_create"):
         try:
             return os.memfd_create("host-to-device")
@@ -254,11 +252,11 @@ def anonymous_file() -> int:
 
 _arena: Arena | PrivateArena | None = None
 _creating = threading.Lock()
-_earlier: list[Arena | PrivateArena] = []  # of the process that this one was forked from
+_earlier: list[Arena | PrivateArena] = []  # the arenas of the processes that this one was forked from
 
 
 def arena() -> Arena | PrivateArena:
-    """Return this process's arena, which the first call makes."""
+    """Return this process's arena; the first call creates it."""
     global _arena
     if _arena is None:
         with _creating:
@@ -278,20 +276,20 @@ def allocate(nbytes: int) -> np.ndarray:
     Parameters
     ----------
     nbytes
-        How much, in bytes. Its content is whatever was there before.
+        The size in bytes. The content is undefined.
 
     Returns
     -------
     numpy.ndarray
-        One-dimensional, uint8, of so many bytes, aligned to 256 bytes. The memory is free again when neither the
-        array nor a view of it is left.
+        One-dimensional, uint8, of `nbytes` bytes, aligned to 256 bytes. The memory is freed with the array and the
+        last view of it.
 
     Raises
     ------
     ValueError
         If `nbytes` is negative.
     MemoryError
-        If the system has no more.
+        If the system has no more memory.
     """
     if nbytes < 0:
         raise ValueError(f"cannot allocate {nbytes} bytes")
@@ -305,7 +303,7 @@ def owns(array: np.ndarray) -> bool:
 
 
 def _forget() -> None:
-    """After a fork the child allocates for itself; what it sees of its parent's device memory stays shared."""
+    """After a fork, let the child allocate in an arena of its own; its parent's device memory stays shared."""
     global _arena, _creating
     if _arena is not None:
         _earlier.append(_arena)

@@ -1,7 +1,9 @@
-"""From an address in a compiled module to a line of its source.
+"""Finds the line of a source that an address in its compiled module belongs to.
 
-Reads the line table that compilers write with `-gdwarf-4` (DWARF Debugging Information Format, version 4, section
-6.2) in ELF files; elsewhere asks `atos`, which comes with macOS's compiler.
+This module reads the line table that compilers write with `-gdwarf-4` into ELF files (DWARF Debugging Information
+Format, version 4, section 6.2). On macOS it calls `atos`, which comes with the compiler. It reads the table itself,
+because pyelftools, which could, is missing on Colab, and the line of a learner's error must not depend on a package
+that may be missing.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ from collections.abc import Iterator
 
 
 class _Reader:
+    """Reads numbers and texts of a DWARF section one after another."""
+
     def __init__(self, data: bytes, at: int = 0) -> None:
         self.data, self.at = data, at
 
@@ -50,7 +54,7 @@ class _Reader:
 
 
 def _section(data: bytes, name: str) -> bytes:
-    """Return a section of a 64-bit little-endian ELF file, or nothing."""
+    """Return a section of a 64-bit little-endian ELF file; empty bytes if there is none."""
     if data[:6] != b"\x7fELF\x02\x01":
         return b""
     (offset,) = struct.unpack_from("<Q", data, 40)
@@ -68,7 +72,7 @@ def _section(data: bytes, name: str) -> bytes:
 
 
 def symbols(path: str) -> dict[int, list[str]]:
-    """Return the names at each address of a compiled module; none where it is no ELF file.
+    """Return the names at each address of a compiled module; an empty dict if it is not an ELF file.
 
     Parameters
     ----------
@@ -86,7 +90,7 @@ def symbols(path: str) -> dict[int, list[str]]:
 
 
 def _rows(table: bytes) -> Iterator[tuple[int, str, int, bool]]:
-    """Give address, file, line and whether a sequence ends here."""
+    """Yield the rows of a line table: address, file, line, and whether a sequence of rows ends here."""
     reader = _Reader(table)
     while reader.at < len(table):
         end = reader.number("I") + reader.at
@@ -154,9 +158,9 @@ def line_of(path: str, address: int, file: str) -> int:
     path
         The compiled module.
     address
-        A return address, counted from where the module was loaded.
+        A return address, relative to the address at which the module was loaded.
     file
-        The source's name. Where code of another file was put in its place, the line before that counts.
+        The source's name. For code inlined from another file, the line before that code counts.
     """
     try:
         rows = _table(path)

@@ -1,6 +1,7 @@
-"""What runs in the process for kernels: loads modules and runs what it is told. Started by worker.py by its path.
+"""The program of a process for kernels: it loads compiled modules and runs their kernels for worker.py.
 
-Messages are marshalled tuples behind their length (eight bytes), in on standard input, out on standard output.
+It reads messages from standard input and writes answers to standard output. Each is a marshalled tuple after its
+length in eight bytes. worker.py starts this file by its path, so it imports nothing of the library.
 """
 
 import contextlib
@@ -12,7 +13,7 @@ import signal
 import struct
 import sys
 
-MEMORY = 1 << 30  # bytes that kernels may take beside the arena
+MEMORY = 1 << 30  # bytes that kernels may allocate besides the arena
 
 
 class Runner:
@@ -34,7 +35,7 @@ class Runner:
         )
 
     def map(self, segments: tuple) -> None:
-        """Map parts of the arena where the other process has them."""
+        """Map segments of the arena at the addresses that the parent uses."""
         for address, offset, nbytes in segments:
             got = self.libc.mmap(
                 address, nbytes, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED, self.fd, offset
@@ -43,7 +44,7 @@ class Runner:
                 raise OSError(ctypes.get_errno(), "cannot map device memory")
 
     def module(self, path: str) -> ctypes.CDLL:
-        """Return a loaded module."""
+        """Return a module, loaded on the first call."""
         if path not in self.modules:
             module = ctypes.CDLL(path, mode=os.RTLD_NOW | os.RTLD_LOCAL)
             module.h2d_describe.restype = ctypes.c_void_p
@@ -57,7 +58,7 @@ class Runner:
         return self.modules[path]
 
     def describe(self, path: str) -> tuple:
-        """Return what a module says of itself."""
+        """Return a module's description of itself."""
         return (ctypes.string_at(self.module(path).h2d_describe()),)
 
     def run(
@@ -71,9 +72,9 @@ class Runner:
         places: tuple,
         outputs: tuple,
     ) -> tuple:
-        """Run a kernel; return how it ended, what went wrong, what it printed, and what was seen of its accesses.
+        """Run a kernel; return its status, its fault, its output, and the findings about its accesses.
 
-        What was seen is a text, and of each of `outputs` how many elements are unwritten, and the first.
+        The findings are a text, and for each of `outputs` the number of unwritten elements and the first of them.
         """
         self.map(segments)
         module = self.module(path)
@@ -81,7 +82,7 @@ class Runner:
             module.placed = True
             for offset, nbytes, name in places:
                 module.h2d_place(offset, nbytes, name.encode())
-        # A kernel may change its parameters' copies only, but each thread reads them anew: so they lie here.
+        # Each thread copies its parameters from this memory, so a kernel can change only its own copies.
         memory = ctypes.create_string_buffer(len(values) + 32)
         start = ctypes.addressof(memory) + -ctypes.addressof(memory) % 16
         ctypes.memmove(start, values, len(values))
@@ -106,7 +107,7 @@ class Runner:
 
 
 def limit() -> None:
-    """Limit memory, end with the parent, and leave Ctrl-C to it."""
+    """Limit this process's memory, let it end with its parent, and ignore Ctrl-C, which is the parent's."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         import resource
@@ -122,7 +123,7 @@ def limit() -> None:
 
 
 def main() -> None:
-    """Answer until there is nobody left to answer."""
+    """Answer messages until the parent closes standard input."""
     incoming, outgoing = sys.stdin.buffer, os.dup(1)
     os.dup2(2, 1)
     limit()

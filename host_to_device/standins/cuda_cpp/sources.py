@@ -1,4 +1,4 @@
-"""What a source declares: kernels, variables on the device, shared memory; and the text that is compiled for it."""
+"""Finds what a source declares (kernels, device variables, shared memory) and makes the text that is compiled."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-FILE = "kernel.cu"  # what a learner's source is called in messages
-TAIL = "h2d-tail"  # what is put behind it
+FILE = "kernel.cu"  # the name of a learner's source in messages
+TAIL = "h2d-tail"  # the name of the text that is added at its end
 
 COMMENT_OR_TEXT = re.compile(
     r"""//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z)|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])+'""",
@@ -24,7 +24,7 @@ ASIDE = ("__launch_bounds__", "__align__", "__attribute__", "alignas", "__cluste
 
 @dataclass
 class Kernel:
-    """A kernel's definition: lines are those of its first and last character, counted from 1."""
+    """A kernel's definition; `first` and `last` are its lines, counted from 1."""
 
     name: str
     c_linkage: bool
@@ -36,14 +36,13 @@ class Kernel:
 
 @dataclass
 class Declared:
-    """What was found in a source."""
+    """The declarations found in a source."""
 
     kernels: list[Kernel] = field(default_factory=list)
     variables: dict[str, bool] = field(default_factory=dict)  # name: whether it is constant
-    refused: tuple[int, str] | None = None  # a line, and why NVRTC would not have it
-    templates: list[int] = field(
-        default_factory=list
-    )  # where templates of kernels and device functions say so
+    refused: tuple[int, str] | None = None  # a line that NVRTC refuses, and the reason
+    # Positions of `__global__` and `__device__` in templates of kernels and device functions.
+    templates: list[int] = field(default_factory=list)
 
 
 def _blank(text: str) -> str:
@@ -51,7 +50,7 @@ def _blank(text: str) -> str:
 
 
 def mask(source: str) -> str:
-    """Return the source with comments and texts turned to spaces; lines and columns stay as they are."""
+    """Return the source with comments and strings replaced by spaces; lines and columns stay as they are."""
 
     def blank(match: re.Match) -> str:
         found = match.group()
@@ -61,7 +60,7 @@ def mask(source: str) -> str:
 
 
 def needs_expansion(masked: str) -> bool:
-    """Return whether the preprocessor may decide what a source declares."""
+    """Return whether a source's declarations may depend on the preprocessor."""
     return any(
         re.match(r"\s*#\s*(if|include)", line.group())
         or re.search(r"##|__global__|__device__|__constant__", line.group())
@@ -177,7 +176,7 @@ def _behind_angles(statement: list[str]) -> list[str]:
 
 
 def _top(statement: list[str]) -> list[str]:
-    """Return a statement without attributes that have parentheses of their own."""
+    """Return a statement without the attributes that take arguments in parentheses."""
     result, i = [], 0
     while i < len(statement):
         if statement[i] in ASIDE and i + 1 < len(statement) and statement[i + 1] == "(":
@@ -193,7 +192,7 @@ def _top(statement: list[str]) -> list[str]:
 
 
 def _split(tokens: Iterable[str]) -> Iterator[list[str]]:
-    """Split at the commas that stand in no bracket."""
+    """Split at the commas outside brackets."""
     depth, part = 0, []
     for token in tokens:
         depth += (token in "([{<") - (token in ")]}>")
@@ -243,12 +242,12 @@ def _variable(statement: list[str], spaces: tuple[str, ...], found: Declared) ->
 
 
 class Shared(NamedTuple):
-    """A declaration of static shared memory: its first and last line, and what it declares."""
+    """A declaration of static shared memory: its first and last line, and the declared names."""
 
     first: int
     last: int
     names: tuple[str, ...]
-    initial: bool  # whether values are given, which CUDA refuses
+    initial: bool  # whether it has an initial value, which CUDA refuses
 
 
 def shared_arrays(masked: str) -> list[Shared]:
@@ -271,11 +270,10 @@ def _declared_name(part: list[str]) -> str:
 
 
 def as_cpp(source: str) -> str:
-    """Return the source with dynamic shared memory and doubled storage classes as C++ has them.
+    """Return the source with CUDA's storage classes rewritten for C++; lines stay as they are.
 
-    `extern __shared__ float s[];` names one piece of memory, whatever the name and the type; `static __shared__` is
-    what `__shared__` alone says. Templates become static: only then does g++ leave gaps between their shared arrays.
-    Lines stay as they are.
+    Every `extern __shared__ float s[];` names the same memory, whatever its name and type. `static __shared__` means
+    the same as `__shared__`. Templates become static, because g++ leaves gaps between their shared arrays only then.
     """
     masked = mask(source)
     edits = [(at, at + len("__global__"), "static    ") for at in declarations(source).templates]
@@ -293,7 +291,7 @@ def as_cpp(source: str) -> str:
 
 
 def tail(kernels: Iterable[str], variables: dict[str, bool], shared: list[Shared]) -> str:
-    """Return the text that names kernels and variables to the runtime, one a line in this order."""
+    """Return the text that lists kernels, variables and shared arrays for the runtime, one on each line."""
     kernels = list(kernels)
     lines = [f'H2D_KERNEL("{name}", {name}),' for name in kernels]
     lines.insert(0, 'extern "C" { const h2d::Kernel h2d_kernels[] = {')

@@ -1,7 +1,7 @@
-"""The processes that run kernels, one a core: started when the first kernel runs, and again after a crash.
+"""The processes that run kernels, one for each core: started for the first kernel, and again after a crash.
 
-All blocks of a launch lie in one pile that they take from. A process that dies takes its kernel along and nothing
-else: device memory is the parent's.
+They take the blocks of a launch from one common counter. A process that dies ends its kernel and does no other harm:
+device memory belongs to the parent.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from host_to_device.standins.cuda_cpp.arena import arena
 from host_to_device.standins.cuda_cpp.errors import CompileError
 
 RUNNER = Path(__file__).with_name("runner.py")
-GRACE = 2.0  # seconds beyond its time limit in which a kernel may stop by itself
-SMALL = 4096  # threads: a smaller launch is not worth waking a second process
+GRACE = 2.0  # seconds after its time limit in which a kernel may still stop by itself
+SMALL = 4096  # threads: a smaller launch runs in one process, since waking a second one takes longer
 
 
 class Died(Exception):
-    """A process for kernels has ended, or was killed after its time."""
+    """A process for kernels has ended, or was killed after its time limit."""
 
     def __init__(self, late: bool, code: int | None = None) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class Died(Exception):
 
 
 class Worker:
-    """One process."""
+    """One process that runs kernels."""
 
     def __init__(self) -> None:
         shared = arena()
@@ -52,14 +52,14 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             pass_fds=(shared.fd,),
-            start_new_session=True,  # Ctrl-C is for the parent
+            start_new_session=True,  # so that Ctrl-C reaches only the parent
         )
         self.waiting = select.poll() if hasattr(select, "poll") else None
         if self.waiting:
             self.waiting.register(self.process.stdout.fileno(), select.POLLIN | select.POLLHUP)
 
     def new_segments(self) -> tuple:
-        """Return the parts of the arena that this process has not mapped."""
+        """Return the segments of the arena that this process has not mapped yet."""
         new = tuple(self.arena.segments[self.mapped :])
         self.mapped += len(new)
         return new
@@ -112,13 +112,13 @@ lock = threading.RLock()  # one launch at a time, as on a device's default strea
 
 
 def cores() -> int:
-    """Return how many processes run the blocks of one launch: as many as there are cores for this process."""
+    """Return the number of processes that run the blocks of one launch: this process's cores, at most 16."""
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(count, 16))
 
 
 def workers(count: int) -> list[Worker]:
-    """Return so many living processes. The lock must be held."""
+    """Return `count` living processes; start those that are missing. The lock must be held."""
     _workers[:] = [worker for worker in _workers if worker.process.poll() is None and worker.arena is arena()]
     while len(_workers) < count:
         _workers.append(Worker())
@@ -126,19 +126,19 @@ def workers(count: int) -> list[Worker]:
 
 
 def stop() -> None:
-    """End all processes; the next launch starts new ones."""
+    """End all processes. The next launch starts new ones."""
     with lock:
         while _workers:
             _workers.pop().kill()
 
 
 def ask(messages: list[tuple], seconds: float) -> list[tuple]:
-    """Send one message to each of as many processes, and return their answers.
+    """Send each message to a process of its own, and return the answers.
 
     Raises
     ------
     Died
-        If one of them ends, or does not answer in time: then all are ended.
+        If one of the processes ends or does not answer in time. Then all are ended.
     """
     with lock:
         try:
@@ -147,13 +147,13 @@ def ask(messages: list[tuple], seconds: float) -> list[tuple]:
                 worker.send(name, *((worker.new_segments(), *rest) if name == "run" else rest))
             ends = time.monotonic() + seconds
             return [worker.receive(ends) for worker in using]
-        except BaseException:  # also Ctrl-C: what still runs is of no use to anybody
+        except BaseException:  # also Ctrl-C: no caller needs the answers any more
             stop()
             raise
 
 
 def _forget() -> None:
-    """After a fork: the processes are the parent's."""
+    """After a fork, forget the processes: they are the parent's."""
     global lock
     _workers.clear()
     lock = threading.RLock()
