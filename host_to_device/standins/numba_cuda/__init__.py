@@ -1,7 +1,7 @@
 """A stand-in for `numba.cuda`: the same names, kernels that run on the CPU, memory that behaves as a GPU's.
 
-What a lesson imports as `from numba import cuda` where there is no GPU. It implements what the course uses, keeps
-Numba's names, errors and refusals, and says in one line what it does not have.
+Where there is no GPU, a lesson's `from numba import cuda` imports this package. It implements what the course uses,
+with Numba's names, errors and refusals. A name that it lacks is refused in one line.
 """
 
 from __future__ import annotations

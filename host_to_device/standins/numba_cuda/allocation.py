@@ -1,4 +1,4 @@
-"""Arrays in device memory, and in host memory that the device reads, made new and with undefined contents."""
+"""Allocates arrays with undefined contents: in device memory, and in host memory that the device can use."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from host_to_device.standins.numba_cuda.streams import Stream, check_stream
 
 
 class _HostAndDevice(np.ndarray):
-    """Memory that host and device share, as a NumPy array: no copy is needed, and arithmetic runs on the host.
+    """Memory that host and device share, as a NumPy array: it needs no copy, and its arithmetic runs on the host.
 
-    Only the array as it was allocated is device memory. Its slices and results are host arrays, as in Numba.
+    Only the whole array is device memory. Its slices and the results of its arithmetic are host arrays, as in Numba.
     """
 
     __cuda_memory__ = True
@@ -42,11 +42,11 @@ class _HostAndDevice(np.ndarray):
 
 
 class MappedNDArray(_HostAndDevice):
-    """Host memory that the device uses too; made by `mapped_array`."""
+    """Host memory that the device can use as well, made by `mapped_array`."""
 
 
 class ManagedNDArray(_HostAndDevice):
-    """Memory that moves between host and device by itself; made by `managed_array`."""
+    """Memory that the driver moves between host and device, made by `managed_array`."""
 
 
 def device_array(
@@ -63,7 +63,7 @@ def device_array(
     shape
         Size along each axis; an int for one axis.
     dtype
-        NumPy's dtype, or what `numpy.dtype` makes one of. Numba's own types are refused, as Numba refuses them.
+        A dtype, or an object that `numpy.dtype` accepts. Numba's own types are refused, as Numba refuses them.
     strides
         Bytes from one element to the next along each axis; None for an array without gaps.
     order
@@ -74,9 +74,9 @@ def device_array(
     Raises
     ------
     TypeError, ValueError
-        If one of these is not so; the message says which.
+        If an argument is not as described; the message names it.
     CudaAPIError
-        If there is not so much memory.
+        If the machine does not have enough memory.
     """
     check_stream(stream)
     return DeviceNDArray(new_device_memory(*layout(shape, strides, dtype, order)), stream)
@@ -90,7 +90,7 @@ def device_array_like(ary: Any, stream: Stream | int = 0) -> DeviceNDArray:
 def pinned_array(
     shape: int | tuple[int, ...], dtype: Any = np.float64, strides: Any = None, order: str = "C"
 ) -> np.ndarray:
-    """Return a new host array with undefined contents; here it is an ordinary one, and no faster to copy.
+    """Return a new host array with undefined contents. Here it is an ordinary array, and no faster to copy.
 
     Parameters and errors are those of `device_array`.
     """
@@ -150,14 +150,14 @@ def _share(array: np.ndarray, kind: type, stream: Stream | int) -> Any:
 
 @contextmanager
 def pinned(*arylist: np.ndarray) -> Iterator[None]:
-    """Pin host arrays for the length of a `with` block; here it only checks that it could be done.
+    """Pin host arrays for the length of a `with` block. Here this only checks the arrays.
 
     Raises
     ------
     TypeError
-        If one is no host array.
+        If an argument is not a host array.
     ValueError
-        If one is read-only.
+        If an array is read-only.
     """
     for ary in arylist:
         check_writable(ary)
@@ -166,9 +166,9 @@ def pinned(*arylist: np.ndarray) -> Iterator[None]:
 
 @contextmanager
 def mapped(*arylist: np.ndarray, stream: Stream | int = 0) -> Iterator[Any]:
-    """Give device arrays that share the memory of host arrays, for the length of a `with` block.
+    """Provide device arrays that share the memory of host arrays, for the length of a `with` block.
 
-    One for one array, a list for several. Raises as `pinned`.
+    For one array the block gets one device array, for several a list. The errors are those of `pinned`.
     """
     check_stream(stream)
     for ary in arylist:

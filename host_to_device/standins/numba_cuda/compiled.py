@@ -1,7 +1,7 @@
-"""The helpers of kernels, compiled: imported by the modules that `compiling` writes.
+"""The compiled helpers of kernels, imported by the modules that `compiling` writes.
 
-Each is compiled for the types that it meets, by Numba for the CPU, with CUDA's manners: no error for a division
-by zero, and integers that wrap.
+Numba compiles each helper for the CPU and for the types of its arguments, with CUDA's rules: a division by zero is
+not an error, and integers wrap.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStoppe
 
 OPTIONS = {"error_model": "numpy", "boundscheck": True, "nogil": True}
 
-# The element types that Numba's CUDA atomics take.
+# The element types that Numba's CUDA atomics accept.
 WIDE = (types.int32, types.int64, types.uint32, types.uint64)
 ATOMIC_TYPES = {
     "atomic_add": (*WIDE, types.float32, types.float64),
@@ -35,7 +35,7 @@ ATOMIC_TYPES = {
 
 
 def _atomic(name):
-    """Return the helper as a function that takes arrays of CUDA's atomic types only."""
+    """Return the helper as a function that accepts only arrays of CUDA's atomic types."""
     plain, allowed = njit(**OPTIONS)(getattr(helpers, name)), ATOMIC_TYPES[name]
     public = {"atomic_and": "atomic.and_", "atomic_or": "atomic.or_"}.get(name, name.replace("_", ".", 1))
 
@@ -43,7 +43,7 @@ def _atomic(name):
         raise NotImplementedError
 
     def kind_of(array):
-        """Return the type that every value is brought to first, as by the signatures of Numba's atomics."""
+        """Return the type to which every value is converted first, as the signatures of Numba's atomics do."""
         if not isinstance(array, types.Array):
             raise TypingError(f"cuda.{public}() takes an array and was given {array}")
         if array.dtype not in allowed:
@@ -138,7 +138,7 @@ def _remainder(x, y):
 
 @intrinsic
 def _read_atomically(typingctx, array):
-    """Return element 0 of an int64 array, read anew each time: another thread may have written it."""
+    """Return element 0 of an int64 array, read from memory each time: another thread may have written it."""
 
     def codegen(context, builder, signature, arguments):
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
@@ -150,7 +150,7 @@ def _read_atomically(typingctx, array):
 
 @njit(nogil=True)
 def stopped(stop):
-    """Tell whether the launch is to end: asked in every turn of a kernel's loops."""
+    """Return whether the launch must stop. A kernel's loops call this in every iteration."""
     return _read_atomically(stop) != 0
 
 
@@ -249,7 +249,7 @@ def lanemask_lt(thread):
 
 
 def _whole(name):
-    """Return `math.floor`, `ceil` or `trunc` as CUDA has it: a float gives a float of its own kind."""
+    """Return CUDA's `math.floor`, `ceil` or `trunc`: the result for a float has the float's own type."""
     rounded = getattr(np, name)
     stub = lambda x: None  # noqa: E731
 
@@ -277,7 +277,7 @@ def lanes_alive(alive, first):
 
 @njit(**OPTIONS)
 def syncthreads_count(values, alive):
-    """Return how many of the threads that are still there brought something other than zero."""
+    """Return how many of the threads that have not ended have a value other than zero."""
     count = np.int32(0)
     for k in range(len(values)):
         if alive[k] and values[k]:
@@ -303,7 +303,7 @@ def syncthreads_or(values, alive):
 
 @njit(**OPTIONS)
 def anybody(alive):
-    """Tell whether a thread of the block is still there."""
+    """Return whether a thread of the block has not ended."""
     for k in range(len(alive)):
         if alive[k]:
             return True
@@ -312,12 +312,12 @@ def anybody(alive):
 
 @njit(**OPTIONS)
 def agreement(values, alive):
-    """Return the value that all threads brought.
+    """Return the value of all threads.
 
     Raises
     ------
     Disagreement
-        If they did not all bring the same one.
+        If the threads have different values.
     """
     first = values[0]
     found = False

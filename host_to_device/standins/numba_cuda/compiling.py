@@ -1,8 +1,8 @@
-"""Turn a rewritten kernel into a Python module that Numba compiles for the CPU, and keep it on disk.
+"""Turns a rewritten kernel into a Python module that Numba compiles for the CPU, and keeps the module on disk.
 
-A module holds the device functions, the kernel (whole, or as regions where it has barriers) and a function
-`launch` that runs a range of blocks. Numba's own type rules apply throughout, so a literal is a float64 or an
-int64 and int32 times int32 is an int64, as on a GPU.
+A module has the device functions, the kernel (whole, or cut into regions if it has barriers) and a function `launch`
+that runs a range of blocks. Numba's own type rules apply throughout: a literal is a float64 or an int64, and int32
+times int32 is an int64, as on a GPU.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ from host_to_device.standins.numba_cuda.rewriting import LINEAR, PREFIX, SHARED,
 from host_to_device.support import folders
 
 OPTIONS = "nogil=True, error_model='numpy', boundscheck=True"
-# Python calls `launch` alone, which takes with it to the disk what it calls: a third less to compile.
+# Python calls only `launch`, whose file on disk includes the functions that it calls. Without wrappers for them there
+# is a third less to compile.
 INNER = "no_cpython_wrapper=True, no_cfunc_wrapper=True"
 HEADER = f"""\
 import math
@@ -87,7 +88,7 @@ class NotCompilable(Exception):
 
 
 def as_text(value: Any) -> str | None:
-    """Return an expression for an object that a kernel uses, or None if only the object itself will do."""
+    """Return an expression for an object that a kernel uses, or None if the object has no such text."""
     if value is None or isinstance(value, bool | int | float | complex):
         return (
             repr(value)
@@ -114,7 +115,7 @@ def as_text(value: Any) -> str | None:
 
 
 class _LoopChecks(ast.NodeTransformer):
-    """Lets every loop look whether the launch is to end."""
+    """Lets every loop check whether the launch must stop."""
 
     def visit_loop(self, node: ast.For | ast.While) -> ast.AST:
         self.generic_visit(node)
@@ -130,7 +131,7 @@ class _LoopChecks(ast.NodeTransformer):
 
 
 def _short(loop: ast.For) -> bool:
-    """Tell whether a loop surely ends soon: over a range of literals, none of them large, and no loop inside."""
+    """Return whether a loop is known to be short: over a range of small literals, without a loop inside."""
     header = loop.iter
     if not (isinstance(header, ast.Call) and isinstance(header.func, ast.Name) and header.func.id == "range"):
         return False
@@ -148,7 +149,7 @@ def _short(loop: ast.For) -> bool:
 def _function_text(tree: ast.FunctionDef) -> str:
     tree = _LoopChecks().visit(ast.parse(ast.unparse(tree)).body[0])
     text = ast.unparse(tree)
-    # Without Numba's runtime nothing in a kernel can allocate, as on a GPU; local arrays are the exception.
+    # Without Numba's runtime a kernel cannot allocate, as on a GPU. Only local arrays need the runtime.
     runtime = "" if re.search(rf"\b{PREFIX}(local|fresh)", text) else ", _nrt=False"
     return f"@njit({OPTIONS}{runtime}, {INNER})\n{text}\n"
 
@@ -193,9 +194,9 @@ PLAIN_BLOCK = f"""\
 
 
 class Module:
-    """The text of a kernel's module, the objects it needs, and what comes of compiling it.
+    """The text of a kernel's module and the objects that it needs.
 
-    `begin` and `at_barrier` are lines that every block runs first, and at each of its barriers.
+    Every block runs the lines `begin` first, and the lines `at_barrier` at each of its barriers.
     """
 
     begin = at_barrier = ""
@@ -219,19 +220,19 @@ class Module:
         ]
         self.head = "\n".join(lines) + "\n\n"
         self.caching = not self.objects and not program.kernel.filename.startswith("<")
-        self.texts: dict[str, str] = {}  # file name → what Numba compiles under this name, for messages
+        self.texts: dict[str, str] = {}  # file name → the text that Numba compiles under it, for messages
         self.plain = [each for each in program.functions.values() if not each.waits]
 
     def functions(self) -> str:
         return "\n\n".join(_function_text(each.tree) for each in self.plain)
 
     def parameters(self, assigned: Collection[str] = ()) -> str:
-        """Return the kernel's parameters for the launch function; those that it overwrites under other names."""
+        """Return the launch function's parameters; a parameter that the kernel overwrites gets another name."""
         names = self.program.kernel.parameters
         return "".join(f", {PREFIX}in_{name}" if name in assigned else f", {name}" for name in names)
 
     def text(self, arguments: tuple[types.Type, ...]) -> str:
-        """Return the whole module; a kernel with barriers depends on the types of its arguments."""
+        """Return the whole module. The text of a kernel with barriers depends on the types of its arguments."""
         if self.program.waits:
             kernel, launch = self.cut_kernel(arguments)
         else:
@@ -287,7 +288,7 @@ class Module:
         return "\n\n".join(functions), launch
 
     def types(self, cut: regions.Cut, arguments: tuple[types.Type, ...]) -> dict[str, np.dtype]:
-        """Return the dtype of every variable that threads remember, by Numba's own inference."""
+        """Return the dtype of every variable that threads keep across a barrier, by Numba's own inference."""
         wanted = [name for name in cut.remembered if name not in cut.local_arrays and name not in cut.known]
         if not wanted:
             return {}
@@ -304,7 +305,7 @@ class Module:
         return own
 
     def shared_types(self) -> types.Tuple:
-        """Return the type of what the kernel gets as its shared arrays."""
+        """Return the type of the tuple of shared arrays."""
         return types.Tuple([shared_type(each) for each in self.shared])
 
     def namespace(self) -> dict[str, Any]:
@@ -350,7 +351,7 @@ class _InferenceOnly(CompilerBase):
 
 
 class _WithoutWaiting(ast.NodeTransformer):
-    """The kernel as one thread sees it: nobody to wait for, and every exchange gives back what was brought."""
+    """The kernel of a single thread: no waits, and every exchange returns the thread's own value."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
@@ -421,12 +422,12 @@ def shared_type(array: rewriting.SharedArray) -> types.Array:
     return types.Array(numpy_support.from_dtype(array.dtype), dimensions, "C")
 
 
-# ---- compiling, and keeping what was compiled
+# ---- compiling, and the files of compiled kernels
 
 
 @cache
 def cache_folder() -> Path | None:
-    """Return the folder for compiled kernels, or None where none can be written."""
+    """Return the folder for compiled kernels, or None if it cannot be written."""
     folder = folders.cache("kernels")
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -436,7 +437,7 @@ def cache_folder() -> Path | None:
         return None
 
 
-# Every module that has a say in what a kernel is compiled to.
+# Every module that influences the compiled code of a kernel.
 _SHAPING = (
     compiled,
     flow,
@@ -454,7 +455,7 @@ _SHAPING = (
 
 @cache
 def _version() -> str:
-    """Return a digest of everything besides a kernel's own text that decides what it is compiled to."""
+    """Return a digest of everything, besides a kernel's own text, that influences its compiled code."""
     digest = hashlib.sha256(f"{sys.version}{numba.__version__}{np.__version__}".encode())
     for module in _SHAPING:
         digest.update(Path(module.__file__).read_bytes())
@@ -467,7 +468,7 @@ def load(module: Module, arguments: tuple[types.Type, ...]) -> tuple[Callable, b
     Raises
     ------
     NotCompilable
-        If the kernel's control flow is more than regions can express, or Numba's compiler fails.
+        If regions cannot express the kernel's control flow, or Numba's compiler fails.
     numba.core.errors.NumbaError
         If Numba refuses the kernel.
     """
@@ -478,7 +479,7 @@ def load(module: Module, arguments: tuple[types.Type, ...]) -> tuple[Callable, b
             return _from_disk(module, arguments, folder, name)
         except (NotCompilable, errors.NumbaError):
             raise
-        except Exception:  # damaged files, a full disk, a folder that is gone: do without
+        except Exception:  # damaged files, a full disk, a deleted folder: go on without files
             for damaged in (folder / f"{name}.py", *folder.glob(f"__pycache__/{name}.*")):
                 with contextlib.suppress(OSError):
                     damaged.unlink()
@@ -495,9 +496,10 @@ def load(module: Module, arguments: tuple[types.Type, ...]) -> tuple[Callable, b
 
 
 def _name(module: Module, arguments: tuple[types.Type, ...]) -> str:
-    """Return a name that no other kernel has, nor this one for other arguments.
+    """Return a name that is unique to this kernel and these types of arguments.
 
-    One file for each set of types: Numba's index of a file with several is not safe against a second process.
+    There is one file for each set of types, because Numba's index of a file with several is not safe when two
+    processes use it.
     """
     program = module.program
     trees = [ast.dump(each.tree) for each in (program.kernel, *program.functions.values())]
@@ -508,7 +510,7 @@ def _name(module: Module, arguments: tuple[types.Type, ...]) -> str:
 def _from_disk(
     module: Module, arguments: tuple[types.Type, ...], folder: Path, name: str
 ) -> tuple[Callable, bool]:
-    """Return what `load` returns, from a file that is made where it is not there or not whole."""
+    """Return the result of `load` from a file; a missing or incomplete file is written first."""
     path = folder / f"{name}.py"
     text = _whole(path)
     if text is None:
@@ -529,7 +531,7 @@ def _from_disk(
 
 
 def _whole(path: Path) -> str | None:
-    """Return the text of a module of the cache, or None if it is not there or not as it was written."""
+    """Return the text of a cached module, or None if the file is missing or was changed."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError):

@@ -1,8 +1,8 @@
-"""The one device of the stand-in: its name, its limits, its memory, and what is left out.
+"""The stand-in's only device: its name, its limits, its memory, and the names that the stand-in leaves out.
 
-The limits are those of one real GPU, NVIDIA's T4 (compute capability 7.5), which is what Google Colab lends:
-a launch that the stand-in accepts would be accepted there too. Speeds (clocks, bandwidth) are not given, nor
-anything else that would let this machine pass for a GPU.
+The limits are those of NVIDIA's T4 (compute capability 7.5), the GPU that Google Colab lends: a launch that the
+stand-in accepts would be accepted there as well. The device has no speeds (clocks, bandwidth), nor anything else by
+which a program could mistake this machine for a GPU.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from host_to_device.standins import events
 
 NAME = "host_to_device stand-in (CPU)"
 
-# The tables of `hardware` have the sources of what is taken from them. The rest: NVIDIA, "CUDA C++ Programming Guide",
-# appendix "Compute Capabilities", table "Technical Specifications per Compute Capability", column 7.5; where another
-# source is named, that one.
+# Values from `hardware` have their sources there. The other values: NVIDIA, "CUDA C++ Programming Guide", appendix
+# "Compute Capabilities", table "Technical Specifications per Compute Capability", column 7.5, unless another source
+# is named.
 COMPUTE_CAPABILITY = (7, 5)
 _T4 = gpus.find("T4")
 _SM = _T4.architecture
@@ -71,11 +71,11 @@ LEFT_OUT = {
 }
 
 MemoryInfo = namedtuple("HostMemoryInfo", "free total")
-MemoryInfo.__doc__ = "Bytes of this machine's own memory, which plays the device's: (free, total)."
+MemoryInfo.__doc__ = "Bytes of this machine's own memory, which is the device's memory here: (free, total)."
 
 
 class CudaSupportError(ImportError):
-    """CUDA cannot be used as it was asked for."""
+    """CUDA cannot be used in the requested way."""
 
 
 class CudaDriverError(Exception):
@@ -83,7 +83,7 @@ class CudaDriverError(Exception):
 
 
 class CudaAPIError(CudaDriverError):
-    """A call to CUDA's driver that failed: `code` is CUDA's number, `msg` the text."""
+    """A call to CUDA's driver failed: `code` is CUDA's number, `msg` the text."""
 
     def __init__(self, code: int, msg: str) -> None:
         self.code, self.msg = code, msg
@@ -94,7 +94,7 @@ class CudaAPIError(CudaDriverError):
 
 
 def missing(name: str) -> str:
-    """Return the line for a name of `numba.cuda` that the stand-in does not have.
+    """Return the message for a name of `numba.cuda` that the stand-in lacks.
 
     Parameters
     ----------
@@ -110,9 +110,9 @@ def missing(name: str) -> str:
 
 
 class Device:
-    """The stand-in's only device: number 0, with the limits of an NVIDIA T4 and the name of what it is.
+    """The stand-in's only device: number 0, with the limits of an NVIDIA T4 and a name that says what it is.
 
-    Attributes such as `MAX_THREADS_PER_BLOCK` are integers; see `ATTRIBUTES` for each one's source. Those that
+    Attributes such as `MAX_THREADS_PER_BLOCK` are integers; `ATTRIBUTES` names the source of each. Attributes that
     only a GPU has (clock rates, bus width, PCI numbers, UUID) raise an `AttributeError` that says so.
     """
 
@@ -156,12 +156,12 @@ class Context:
         Raises
         ------
         NotImplementedError
-            If this machine does not say: it is not Linux, and `psutil` is not installed.
+            If the numbers are not available: the system is not Linux and `psutil` is not installed.
         """
         return memory_of_this_machine()
 
     def synchronize(self) -> None:
-        """Return at once: all work is done by the time it has been asked for."""
+        """Return at once: the stand-in does all work during the call that requests it."""
         events.waited("synchronize")
 
     def push(self) -> None:
@@ -204,7 +204,7 @@ def memory_of_this_machine() -> MemoryInfo:
 
 
 class ManagedDevice:
-    """An item of `cuda.gpus`: a device that can also be entered, `with cuda.gpus[0]: …`."""
+    """An item of `cuda.gpus`: a device that a `with` block can select, `with cuda.gpus[0]: …`."""
 
     def __init__(self, device: Device) -> None:
         self._device = device
@@ -213,7 +213,7 @@ class ManagedDevice:
         return getattr(self._device, name)
 
     def __enter__(self) -> None:
-        # Numba gives nothing either: `with cuda.gpus[0] as gpu` leaves None in `gpu`.
+        # Numba returns nothing either: `with cuda.gpus[0] as gpu` binds None to `gpu`.
         CONTEXT.push()
 
     def __exit__(self, *_: object) -> None:
@@ -224,7 +224,7 @@ class ManagedDevice:
 
 
 class DeviceList:
-    """`cuda.gpus`: the list of devices, of which there is one."""
+    """`cuda.gpus`: the list of devices, which has one item."""
 
     def __init__(self, device: Device) -> None:
         self.lst = [ManagedDevice(device)]
@@ -277,7 +277,7 @@ def get_current_device() -> Device:
 
 
 def select_device(device_id: int) -> Device:
-    """Return the device of that number.
+    """Return the device with this number.
 
     Raises
     ------
@@ -297,12 +297,12 @@ def close() -> None:
 
 
 def require_context(function: Callable) -> Callable:
-    """Return the function as it is: the stand-in's context is always there."""
+    """Return the function as it is: the stand-in always has its context."""
     return function
 
 
 def detect() -> bool:
-    """Print what there is in place of a GPU.
+    """Print a description of the stand-in's device.
 
     Returns
     -------
@@ -334,4 +334,4 @@ def is_supported_version() -> bool:
 
 
 def cuda_error() -> None:
-    """Return None: nothing went wrong while a driver was started, because there is none."""
+    """Return None: starting a driver has not failed, because there is no driver."""

@@ -1,18 +1,18 @@
-"""Errors of the stand-in: Numba's own classes where Numba is there, with one line that says what to do."""
+"""Errors of the stand-in for Numba, in Numba's own classes where Numba is installed; each message is one line."""
 
 from __future__ import annotations
 
 
 class KernelStopped(RuntimeError):
-    """A launch was stopped: its time was up, or it was interrupted."""
+    """A launch was stopped by its time limit or by an interrupt."""
 
 
 class Disagreement(RuntimeError):
-    """The threads of a block do not agree on whether they wait for each other."""
+    """Only some threads of a block reach a barrier, and the others do not."""
 
 
 def refusal(text: str) -> Exception:
-    """Return the error for a kernel that Numba's compiler would refuse too."""
+    """Return the error for a kernel that Numba's compiler would refuse as well."""
     try:
         from numba.core.errors import TypingError
     except ImportError:

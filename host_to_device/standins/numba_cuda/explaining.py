@@ -1,4 +1,4 @@
-"""Numba's messages about a kernel, in one line and about the learner's own code."""
+"""Turns Numba's messages about generated code into one line about the learner's own code."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def explain(problem: errors.NumbaError, module: Module) -> errors.NumbaError:
     return errors.TypingError(f"{program.kernel.name}(){_place(text, module)}: {reason.strip()}")
 
 
-# What Numba says of the generated code, and how it says it of the learner's.
+# Patterns in Numba's messages about generated code, and the words for the learner's code.
 PLAIN_WORDS = (
     (r"Function\(<(?:built-in )?function ([\w.]+).*?>\)", r"\1"),
     (r"Literal\[int\]\([^()]*\)", "int64"),
@@ -64,7 +64,7 @@ def _place(message: str, module: Module) -> str:
         for node in _statements(each.tree.body)
     ]
     for _, generated, line in sorted(found):
-        # The generated code holds the learner's statements in their order; equal ones are told apart by it.
+        # The generated code keeps the order of the learner's statements, which tells equal statements apart.
         quoted = _bare(generated[line - 1])
         number = sum(_bare(each) == quoted for each in generated[:line])
         same = [(function, first) for text, function, first in statements if text == quoted]
@@ -83,5 +83,5 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _bare(line: str) -> str:
-    """Return a line of code without what cutting a kernel changes in it."""
+    """Return a line of code without the changes that cutting a kernel makes."""
     return re.sub(rf"^el(?=if )|{SCOPE}\d+|{VERSION}c?\d+|_{PREFIX}i\d+", "", line.strip())

@@ -1,4 +1,4 @@
-"""What the control flow of a kernel says: where threads wait, which names are set and read."""
+"""Questions about a kernel's control flow: where threads wait, and which names are set and read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LOCAL = PREFIX + "local"
 
 
 class CannotCut(Exception):
-    """The kernel's barriers stand where they cannot be cut; the message says why."""
+    """A barrier stands at a place where the kernel cannot be cut; the message says why."""
 
 
 def has_sync(node: ast.AST | list) -> bool:
@@ -51,7 +51,7 @@ def stored(statement: ast.AST) -> set[str]:
 
 
 def mentions(statement: ast.stmt, names: set[str]) -> bool:
-    """Tell whether a statement reads or sets one of these names."""
+    """Return whether a statement reads or sets one of these names."""
     return any(isinstance(node, ast.Name) and node.id in names for node in ast.walk(statement))
 
 
@@ -60,7 +60,7 @@ def waits_for_block(body: list[ast.stmt]) -> bool:
 
 
 def is_structure(statement: ast.stmt) -> bool:
-    """Tell whether a block goes through this statement together: threads wait in it, or leave such a loop by it."""
+    """Return whether a block runs this statement together: threads wait in it, or it leaves a loop with waits."""
     if isinstance(statement, ast.For | ast.While):
         return has_sync(statement)
     return isinstance(statement, ast.If) and (has_sync(statement) or leaves_loop(statement))
@@ -71,7 +71,7 @@ def makes_local(node: ast.AST) -> bool:
 
 
 def plain_wait(statement: ast.stmt) -> bool:
-    """Tell whether a statement is a wait by itself: nothing is taken from it."""
+    """Return whether a statement is only a wait, whose result is not used."""
     if not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)):
         return False
     call = statement.value
@@ -93,7 +93,7 @@ def as_bool(test: ast.expr) -> ast.expr:
 
 
 def leaves_loop(statement: ast.stmt) -> bool:
-    """Tell whether a statement breaks or continues a loop that it does not hold itself."""
+    """Return whether a statement breaks or continues a loop around it."""
     if isinstance(statement, ast.Break | ast.Continue):
         return True
     if isinstance(statement, ast.For | ast.While):
@@ -104,7 +104,7 @@ def leaves_loop(statement: ast.stmt) -> bool:
 
 
 def exposed(body: list[ast.stmt], defined: set[str]) -> tuple[set[str], set[str]]:
-    """Return the names that may be read before these statements set them, and those that they surely set."""
+    """Return the names that may be read before these statements set them, and the names that are always set."""
     read: set[str] = set()
     defined = set(defined)
 

@@ -1,7 +1,7 @@
-"""What a rewritten kernel calls in place of atomics, bit operations and warp exchanges.
+"""The functions that a rewritten kernel calls instead of atomics, bit operations and warp exchanges.
 
-Threads of the stand-in run one after another between the places where they wait, so a read followed by a write
-is atomic by itself. The functions are plain Python; `compiled` holds them compiled, where Numba is there.
+Between their waits, the threads of the stand-in run one after another, so a read followed by a write is atomic by
+itself. These functions are plain Python; `compiled` has them compiled by Numba.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ WARP_SIZE = 32
 
 
 def local(shape, dtype):
-    """Return an array of one thread; like a GPU's local memory it holds nothing in particular."""
+    """Return a thread's local array; its contents are undefined, as on a GPU."""
     return np.empty(shape, dtype)
 
 
 def atomic_add(array, index, value):
-    """Add `value` to `array[index]`; return what was there before."""
+    """Add `value` to `array[index]` and return the old value."""
     old = array[index]
     array[index] = old + value
     return old
@@ -57,7 +57,7 @@ def atomic_inc(array, index, value):
 
 
 def atomic_dec(array, index, value):
-    """Count down to 0, then start again at `value`; anything above `value` becomes `value` too."""
+    """Count down to 0, then start again at `value`; a number above `value` becomes `value` as well."""
     old = array[index]
     array[index] = value if old == 0 or old > value else old - 1
     return old
@@ -70,7 +70,7 @@ def atomic_exch(array, index, value):
 
 
 def atomic_max(array, index, value):
-    """Store the larger one; a NaN on either side leaves what CUDA's comparison leaves."""
+    """Store the larger value; with a NaN on either side the result is that of CUDA's comparison."""
     old = array[index]
     if value > old:
         array[index] = value
@@ -85,7 +85,7 @@ def atomic_min(array, index, value):
 
 
 def atomic_nanmax(array, index, value):
-    """Store the larger one; a NaN in the array is replaced."""
+    """Store the larger value; a NaN in the array is replaced."""
     old = array[index]
     if value > old or old != old:
         array[index] = value
@@ -100,7 +100,7 @@ def atomic_nanmin(array, index, value):
 
 
 def atomic_cas(array, index, old, value):
-    """Store `value` if `array[index]` equals `old`; return what was there before."""
+    """Store `value` if `array[index]` equals `old`, and return the old value."""
     found = array[index]
     if found == old:
         array[index] = value
@@ -108,7 +108,7 @@ def atomic_cas(array, index, old, value):
 
 
 def atomic_compare_and_swap(array, old, value):
-    """Do the same on element 0."""
+    """Do what `atomic_cas` does, on element 0."""
     found = array[0]
     if found == old:
         array[0] = value
@@ -160,7 +160,7 @@ def fma(a, b, c):
 
 
 def selp(condition, one, other):
-    """Return `one` or `other`; both have been computed by then."""
+    """Return `one` if the condition holds, else `other`; both are computed before."""
     return one if condition else other
 
 
@@ -168,9 +168,9 @@ def cbrt(x):
     return math.copysign(abs(x) ** (1 / 3), x)
 
 
-# What a warp operation gives one thread, from what the threads of its warp brought. `values` holds one value a
-# thread of the block; `first` is the warp's first thread, `lane` this thread's place in it, `present` the number
-# of threads the block really has.
+# One thread's result of a warp operation, from the values of the warp's threads. `values` has one value for each
+# thread of the block; `first` is the warp's first thread, `lane` this thread's lane, and `present` the number of
+# threads in the block.
 
 
 def take_shfl_sync(values, first, lane, present, mask, value, source):
@@ -237,12 +237,12 @@ def take_match_all_sync(values, first, lane, present, mask, value):
 
 
 def laneid(thread):
-    """Return the place of a thread, by its number in the block, within its warp."""
+    """Return the lane of a thread from its number in the block."""
     return thread % WARP_SIZE
 
 
 def activemask():
-    """Return the mask of the lanes that run together: of all of them, since no others are known."""
+    """Return the mask of the lanes that run together: of all lanes, since the stand-in does not track them."""
     return 0xFFFFFFFF
 
 
@@ -264,12 +264,12 @@ def trunc(x):
 
 
 def signed(bits):
-    """Return 32 bits as the signed number that CUDA's votes give."""
+    """Return 32 bits as a signed number, the result type of CUDA's votes."""
     return bits - (1 << 32) if bits >> 31 else bits
 
 
 def as_stored(array, value):
-    """Return a value as an array's elements hold it: whole numbers wrap."""
+    """Return a value as it is stored in an array: integers wrap."""
     dtype = array.dtype
     if dtype.kind not in "iu":
         return dtype.type(value)
@@ -279,7 +279,7 @@ def as_stored(array, value):
 
 
 def of_array_type(atomic):
-    """Return an atomic helper that brings its values to the array's type first, for the interpreter."""
+    """Return an atomic helper that first converts its values to the array's type, for the interpreter."""
     takes_index = atomic is not atomic_compare_and_swap
 
     def call(array, *rest):
@@ -291,11 +291,11 @@ def of_array_type(atomic):
 
 
 def fence():
-    """Do nothing: what a thread has written is seen by the next one anyway."""
+    """Do nothing: each thread sees the writes of earlier ones anyway."""
 
 
 def fence_block():
-    """Do nothing, likewise."""
+    """Do nothing, as `fence`."""
 
 
 KERNEL_HELPERS = (

@@ -1,4 +1,4 @@
-"""`cuda.In`, `cuda.Out` and `cuda.InOut`: which copies a host array makes that is given to a kernel."""
+"""`cuda.In`, `cuda.Out` and `cuda.InOut`: hints that say which copies a launch makes of a host array."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from host_to_device.standins.numba_cuda.streams import Stream
 
 
 class ArgHint:
-    """How a host array given to a kernel is copied.
+    """Says how a launch copies a host array.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class ArgHint:
         self.value = value
 
     def to_device(self, retr: list[Callable[[], Any]], stream: Stream | int = 0) -> Any:
-        """Return the value in device memory; what is to be done after the kernel is appended to `retr`."""
+        """Return the value in device memory, and append the copy to make after the kernel to `retr`."""
         device, is_new = auto_device(self.value, stream=stream, copy=self.copied_there)
         if is_new and self.copied_back:
             retr.append(lambda: device.copy_to_host(self.value, stream=stream))
@@ -33,16 +33,16 @@ class ArgHint:
 
 
 class In(ArgHint):
-    """Copied to the device before the kernel, and not back."""
+    """The array is copied to the device before the kernel, and not back."""
 
     copied_back = False
 
 
 class Out(ArgHint):
-    """Copied back after the kernel, and not to the device: the kernel finds undefined contents."""
+    """The array is copied back after the kernel, and not to the device: the kernel finds undefined contents."""
 
     copied_there = False
 
 
 class InOut(ArgHint):
-    """Copied to the device before the kernel and back after it, as an array without a hint is."""
+    """The array is copied to the device before the kernel and back after it, like an array without a hint."""

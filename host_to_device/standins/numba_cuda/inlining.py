@@ -1,4 +1,4 @@
-"""Put device functions that wait in the place of their calls."""
+"""Replaces calls of device functions that contain waits by the functions' bodies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from host_to_device.standins.numba_cuda.rewriting import PREFIX, Function, Progr
 
 
 class Inliner:
-    """Replaces statements that call a waiting device function by the function's body."""
+    """Replaces each statement that calls a device function with waits by the function's body."""
 
     def __init__(self, program: Program) -> None:
         self.waiting = {name: each for name, each in program.functions.items() if each.waits}

@@ -1,15 +1,15 @@
-"""Run a rewritten kernel as plain Python: one generator a CUDA thread, resumed from one wait to the next.
+"""Runs a rewritten kernel as plain Python: each CUDA thread is a generator, resumed from one wait to the next.
 
-It needs Python and NumPy and nothing else, so it also runs in a browser, and it takes every control flow. It is
-slower than `compiling` by orders of magnitude, and NumPy's scalars follow NumPy's type rules:
+This needs only Python and NumPy, so it also runs in a browser, and it accepts every control flow. It is slower than
+`compiling` by orders of magnitude, and NumPy's scalars follow NumPy's type rules:
 
 - thread numbers and integer literals are Python's integers: they never overflow, and times a float32 they give
   a float32, where Numba gives a float64. Integers from arrays have 64 bits in a calculation, as Numba's have;
 - unsigned integers of 8, 16 and 32 bits count as signed ones of 64: 0 - 1 is -1, where Numba's wraps;
 - an integer of 8 or 16 bits times a float32 gives a float64, where Numba gives a float32;
-- a variable, `min`, `max` and `a if c else b` have the type of the value they happen to have, where Numba finds
-  one type for all: after `x = a[i]` and, somewhere else in a loop, `x = x * 0.5`, that is float64 throughout;
-- an integer divided by zero raises here and gives something on a GPU;
+- a variable, `min`, `max` and `a if c else b` have the type of their present value, where Numba finds one type for
+  all values: after `x = a[i]` and, elsewhere in a loop, `x = x * 0.5`, Numba's type is float64 throughout;
+- an integer divided by zero raises an error here and has an undefined result on a GPU;
 - an int64 or uint64 array raises where a number does not fit, and so does a uint64 with a negative literal;
 - `math` functions of a float32 are computed in float64 and rounded: the last bit may differ.
 
@@ -43,7 +43,7 @@ from host_to_device.standins.numba_cuda.rewriting import (
 
 
 def for_warps_of(size: int, function: Callable) -> Callable:
-    """Return a helper that takes warps to have `size` lanes."""
+    """Return a helper for warps of `size` lanes."""
     if size == WARP_SIZE:
         return function
     space = {**function.__globals__, "WARP_SIZE": size, "signed": lambda bits: bits}
@@ -51,12 +51,12 @@ def for_warps_of(size: int, function: Callable) -> Callable:
 
 
 def takers(warp_size: int) -> dict[str, Callable]:
-    """Return what shuffles and votes give a thread, by their names, in warps of so many lanes."""
+    """Return the functions that compute a thread's result of each shuffle and vote, by name."""
     return {each.__name__.removeprefix("take_"): for_warps_of(warp_size, each) for each in helpers.TAKERS}
 
 
 def lane_helpers(warp_size: int) -> dict[str, Callable]:
-    """Return the helpers that depend on the number of lanes, by their names."""
+    """Return the helpers that depend on the number of lanes, by name."""
     own = {name: for_warps_of(warp_size, getattr(helpers, name)) for name in ("laneid", "lanemask_lt")}
     if warp_size != WARP_SIZE:
         own["activemask"] = lambda: (1 << warp_size) - 1
@@ -64,7 +64,7 @@ def lane_helpers(warp_size: int) -> dict[str, Callable]:
 
 
 class Lower(ast.NodeTransformer):
-    """Turns waits into yields, and literals into what Numba takes them for."""
+    """Turns waits into yields, and float literals into float64, their type in Numba."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -75,7 +75,7 @@ class Lower(ast.NodeTransformer):
             return node
         if node.func.id == SYNC:
             name, line, *values = node.args
-            # A plain barrier, by far the commonest wait, is its line number alone.
+            # A plain barrier, by far the most frequent wait, yields only its line number.
             asked = line if name.value == "syncthreads" else ast.Tuple([name, line, *values], ast.Load())
             return ast.copy_location(ast.Yield(asked), node)
         function = self.program.functions.get(node.func.id)
@@ -93,7 +93,7 @@ class Lower(ast.NodeTransformer):
 
 
 class _HoistFloats(ast.NodeTransformer):
-    """Makes every float literal once, outside the kernel."""
+    """Creates every float literal once, outside the kernel."""
 
     def __init__(self, space: dict[str, Any]) -> None:
         self.space = space
@@ -109,7 +109,7 @@ class _HoistFloats(ast.NodeTransformer):
 
 
 class _Math:
-    """Python's `math` for NumPy's scalars: a float32 gives a float32."""
+    """Python's `math` for NumPy's scalars: the result for a float32 is a float32."""
 
     def __getattr__(self, name: str) -> Any:
         function = getattr(math, name)
@@ -117,8 +117,8 @@ class _Math:
 
 
 def keep_float32(function: Callable) -> Callable:
-    """Return a function of `math` that gives a float32 for float32 arguments and a float64 for others."""
-    if function in (math.floor, math.ceil, math.trunc):  # Numba's give floats on CUDA
+    """Return a function of `math` with a float32 result for float32 arguments and a float64 result for others."""
+    if function in (math.floor, math.ceil, math.trunc):  # on CUDA, Numba's return floats
         rounded = getattr(np, function.__name__)
         return lambda x: rounded(x) if type(x) is np.float32 else rounded(np.float64(x))
     if function in (math.isnan, math.isinf, math.isfinite):
@@ -127,7 +127,7 @@ def keep_float32(function: Callable) -> Callable:
     def call(*values: Any) -> Any:
         try:
             result = function(*values)
-        except (ValueError, OverflowError):  # a GPU gives NaN or infinity
+        except (ValueError, OverflowError):  # a GPU returns NaN or infinity
             result = getattr(np, {"pow": "power"}.get(function.__name__, function.__name__))(
                 *map(np.float64, values)
             )
@@ -141,7 +141,7 @@ def keep_float32(function: Callable) -> Callable:
 
 
 def cast(kind: type[np.generic]) -> Callable:
-    """Return the conversion to a type: an integer loses its upper bits, and is calculated with as a wide one."""
+    """Return the conversion to a type. An integer loses its upper bits and is then kept in 64 bits."""
     if not issubclass(kind, np.integer):
         return kind
     bits = 8 * np.dtype(kind).itemsize
@@ -156,12 +156,12 @@ def cast(kind: type[np.generic]) -> Callable:
 
 
 def as_float(value: Any) -> np.floating:
-    """Return what `float(value)` is in a kernel: a float32 stays one."""
+    """Return the result of `float(value)` in a kernel: a float32 stays a float32."""
     return value if type(value) is np.float32 else np.float64(value)
 
 
 def plain(value: Any) -> Any:
-    """Return what the interpreter uses for a constant that Numba knows by another object."""
+    """Return the interpreter's counterpart of a constant that only Numba understands; others as they are."""
     if isinstance(value, type) and issubclass(value, np.generic):
         return cast(value)
     if hasattr(value, "py_func"):  # a function compiled by numba.njit
@@ -180,9 +180,10 @@ def plain(value: Any) -> Any:
 def interpreted(
     program: Program, own_helpers: dict[str, Callable] | None = None, lower: type[Lower] = Lower
 ) -> Callable:
-    """Return the kernel as a Python function (a generator function, if its threads wait).
+    """Return the kernel as a Python function; as a generator function, if its threads wait.
 
-    `own_helpers` replaces helpers by name, `lower` what turns waits into yields: a check gives its own.
+    `own_helpers` replaces helpers by name, and `lower` is the class that turns waits into yields. Checks pass their
+    own.
     """
     space: dict[str, Any] = dict(MODULES)
     space |= {f"{PREFIX}{each.__name__}": each for each in helpers.KERNEL_HELPERS}
@@ -211,13 +212,13 @@ class Interpreter:
     shared
         The shared arrays of a block.
     order
-        Numbers of a block's threads in the order in which they take their turns.
+        The order in which a block's threads take their turns, by number.
     seconds
-        How long the launch may take.
+        Time limit of the launch.
     function
-        The kernel as a Python function, if it is made already.
+        The kernel as a Python function; None to make it.
     warp_size
-        32 or 64 lanes, for which the program is made, too.
+        32 or 64 lanes, as the program was made for.
     """
 
     def __init__(
@@ -247,7 +248,7 @@ class Interpreter:
         self.places = [
             (thread % bx, thread // bx % by, thread // (bx * by)) for thread in range(self.threads)
         ]
-        self.block_of_rest, self.rest = -1, ()  # what all threads of a block have in common
+        self.block_of_rest, self.rest = -1, ()  # the part of the position that all threads of a block share
 
     def position(self, block: int, thread: int) -> tuple[int, ...]:
         if block != self.block_of_rest:
@@ -286,7 +287,7 @@ class Interpreter:
             thread: self.function(self.position(block, thread), shared, None, *arguments)
             for thread in self.order
         }
-        waiting: dict[int, Any] = {}  # thread → what it waits at
+        waiting: dict[int, Any] = {}  # thread → the wait it has yielded
         answers: dict[int, Any] = {}
         while running:
             all_wait = True
@@ -310,7 +311,10 @@ class Interpreter:
                 self.release_block(waiting, answers)
 
     def release_warps(self, waiting: dict[int, Any], answers: dict[int, Any]) -> bool:
-        """Let the warps go on whose threads all wait at the same warp operation; tell whether there were any."""
+        """Release the threads that wait at warp operations; return whether there were any.
+
+        The threads of a warp that wait at the same operation in the same line are released together.
+        """
         groups: dict[tuple[int, str, int], list[int]] = {}
         for thread, asked in waiting.items():
             if type(asked) is not int and (asked[0] in self.takers or asked[0] == "syncwarp"):
@@ -334,7 +338,7 @@ class Interpreter:
         return bool(groups)
 
     def release_block(self, waiting: dict[int, Any], answers: dict[int, Any]) -> None:
-        """Let the block go on: everybody who is still there stands at a barrier."""
+        """Release the block: every thread that has not ended waits at a barrier."""
         exchanges = {thread: asked for thread, asked in waiting.items() if type(asked) is not int}
         predicates = [bool(asked[3]) for asked in exchanges.values()]
         for thread, asked in exchanges.items():
@@ -347,7 +351,7 @@ class Interpreter:
 
 
 class WideIntegers:
-    """An array of narrow integers as a kernel sees it: what is read is as wide as needed, what is stored wraps."""
+    """An array of narrow integers as a kernel sees it: reads return 64 bits, and stored values wrap."""
 
     __slots__ = ("array", "dtype", "half", "mask", "ndim", "shape", "size")
 
@@ -362,11 +366,11 @@ class WideIntegers:
         return WideIntegers(found) if isinstance(found, np.ndarray) else np.int64(found)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        if type(value) is np.int64:  # by far the commonest
+        if type(value) is np.int64:  # by far the most frequent type
             try:
                 self.array[index] = value
                 return
-            except OverflowError:  # it wraps, as below
+            except OverflowError:  # the value wraps, as below
                 pass
         if not isinstance(value, int):
             value = int(value) if isinstance(value, float | np.floating) and math.isfinite(value) else value
@@ -384,7 +388,7 @@ class WideIntegers:
 
 
 def as_seen(value: Any) -> Any:
-    """Return an argument as an interpreted kernel sees it: with Numba's types as far as Python can have them."""
+    """Return an argument as an interpreted kernel sees it: as close to Numba's types as Python allows."""
     if isinstance(value, tuple):
         return tuple(as_seen(each) for each in value)
     if isinstance(value, np.ndarray):
@@ -399,7 +403,7 @@ def as_seen(value: Any) -> Any:
 
 
 class _Brought:
-    """What the threads of a warp brought; one that brought nothing gives the asker's own value."""
+    """The values of a warp's threads for an exchange; for a thread without one, the reader's own value."""
 
     def __init__(self, values: dict[int, Any], own: Any) -> None:
         self.values, self.own = values, own
@@ -409,7 +413,7 @@ class _Brought:
 
 
 def shared_arrays(arrays: list[SharedArray], dynamic: int) -> tuple[np.ndarray, ...]:
-    """Return the shared arrays of a block. All dynamic ones lie over the same bytes, as on a GPU."""
+    """Return the shared arrays of a block. All dynamic shared arrays use the same bytes, as on a GPU."""
     memory = np.zeros(dynamic, np.uint8)
     return tuple(
         memory[: dynamic // each.dtype.itemsize * each.dtype.itemsize].view(each.dtype)
@@ -420,7 +424,7 @@ def shared_arrays(arrays: list[SharedArray], dynamic: int) -> tuple[np.ndarray, 
 
 
 def fault_line(problem: BaseException, program: Program) -> str:
-    """Return `, file.py, line 12` for an exception that left a kernel, or an empty string."""
+    """Return `, file.py, line 12` for an exception that a kernel raised, or an empty string."""
     files = {each.filename: each for each in (*program.functions.values(), program.kernel)}
     found = None
     trace = problem.__traceback__

@@ -1,4 +1,4 @@
-"""`cuda.jit` and what it returns: kernels that are launched over a grid, and device functions."""
+"""`cuda.jit`, which makes kernels and device functions, and the launch of a kernel over a grid."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from host_to_device.standins.orders import orders
 INVALID_VALUE = 1  # CUDA_ERROR_INVALID_VALUE
 LAUNCH_FAILED = "Call to cuLaunchKernel results in CUDA_ERROR_INVALID_VALUE"
 
-# Further options of cuda.jit, which change nothing about results.
+# Further options of cuda.jit, which do not change results.
 ACCEPTED = {
     *("fastmath", "max_registers", "fma", "forceinline", "nopython", "extensions", "boundscheck"),
     *("launch_bounds", "min_blocks_per_sm", "lto", "abi", "abi_info", "shared_memory_carveout"),
@@ -48,21 +48,21 @@ ACCEPTED = {
 
 @dataclass(frozen=True)
 class Compiled:
-    """A compiled launch function, and whether it may find that the threads of a block disagree."""
+    """A compiled launch function, and whether it can raise `Disagreement`."""
 
     function: Callable
     agree: bool
 
 
 def is_device_function(value: Any) -> bool:
-    """Tell whether a kernel can call this object as a device function: the stand-in's, or Numba's own."""
+    """Return whether an object is a device function, of the stand-in or of Numba, which kernels can call."""
     if type(value).__module__.startswith("numba.cuda") and hasattr(value, "py_func"):
         return True
     return isinstance(value, CUDADispatcher) or any(value is each for each in random.DEVICE_FUNCTIONS)
 
 
 class CUDADispatcher:
-    """A function decorated with `cuda.jit`: a kernel to be launched, or a device function for kernels to call."""
+    """A function decorated with `cuda.jit`: a kernel, or a device function that kernels call."""
 
     def __init__(
         self,
@@ -75,14 +75,14 @@ class CUDADispatcher:
         functools.update_wrapper(self, py_func)
         self.warp_size = warp_size
         self.py_func, self.device = py_func, device
-        self.targetoptions = options or {}  # under Numba's name: here they change nothing
+        self.targetoptions = options or {}  # Numba's name; the options change nothing here
         self.given_signatures = signatures
         if signatures and HAS_NUMBA:
             from host_to_device.standins.numba_cuda.signatures import check
 
             check(py_func, signatures, device)
         self.launchers: dict[Any, Compiled | None] = {}
-        self.warned = False  # that its threads do not agree where they wait
+        self.warned = False  # whether the user was warned that its threads disagree at a barrier
         self._program: rewriting.Program | None = None
         self._interpreted: Callable | None = None
 
@@ -96,7 +96,7 @@ class CUDADispatcher:
 
     @property
     def program(self) -> rewriting.Program:
-        """The rewritten kernel; made when it is first needed, so that names may be defined after it."""
+        """The rewritten kernel, made on first use, so that its names may be defined after the kernel."""
         if self._program is None:
             self._program = rewriting.program(self.py_func, is_device_function, self.warp_size)
         return self._program
@@ -130,7 +130,7 @@ class CUDADispatcher:
         return Launch(self, griddim, blockdim, stream, sharedmem)
 
     def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Callable:
-        """Return a launch over at least `ntasks` threads, with a block size chosen for you."""
+        """Return a launch over at least `ntasks` threads, with a block size that the stand-in chooses."""
         if not isinstance(ntasks, int | np.integer):
             raise TypeError(f"forall() takes the number of tasks as an integer, got {ntasks!r}")
         if ntasks < 0:
@@ -153,10 +153,23 @@ class CUDADispatcher:
 
 
 def dimensions(value: Any, name: str, limits: tuple[int, int, int] | None) -> tuple[int, int, int]:
-    """Return a grid's or a block's size as three numbers, or say what is wrong with it.
+    """Return the size of a grid or a block as three numbers.
 
-    The first two errors are Numba's (`normalize_kernel_dimensions`), the last CUDA's. Without `limits` any size
-    will do.
+    Parameters
+    ----------
+    value
+        An integer, or a tuple of 1 to 3 integers.
+    name
+        "griddim" or "blockdim", for messages.
+    limits
+        The largest size along x, y and z; None for no limit.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `value` is neither, in the words of Numba's `normalize_kernel_dimensions`.
+    CudaAPIError
+        If a size is beyond its limit, in CUDA's words.
     """
     if value is None:
         raise ValueError(f"Kernel launch configuration was not specified: {name} is None")
@@ -178,7 +191,7 @@ def dimensions(value: Any, name: str, limits: tuple[int, int, int] | None) -> tu
 
 
 class Launch:
-    """A kernel with its launch configuration; calling it is the launch."""
+    """A kernel with its launch configuration; a call of this object is the launch."""
 
     def __init__(
         self, kernel: CUDADispatcher, grid: Any, block: Any, stream: Any = 0, shared: int = 0
@@ -215,9 +228,9 @@ class Launch:
                 raise ValueError(f"{self.said_of(name)} cannot be copied back: {problem}") from None
 
     def prepare(self, arguments: tuple, by_name: dict[str, Any], afterwards: list) -> tuple:
-        """Return what the kernel gets, having looked at everything that can be wrong with a launch.
+        """Check the launch and return the kernel's arguments.
 
-        What is to be copied back after the launch is appended to `afterwards`, each with its parameter's name.
+        The copies to make after the launch are appended to `afterwards`, each with its parameter's name.
         """
         kernel, program = self.kernel, self.kernel.program
         if by_name:
@@ -247,7 +260,7 @@ class Launch:
         return values
 
     def converted(self, values: tuple) -> tuple:
-        """Return the arguments as the kernel's own signature wants them, if it has one."""
+        """Return the arguments, converted to the kernel's signature if it has one."""
         if not self.kernel.given_signatures:
             return values
         from host_to_device.standins.numba_cuda.signatures import convert
@@ -258,12 +271,12 @@ class Launch:
         return f"{self.kernel.__name__}(): argument {name}"
 
     def take(self, name: str, value: Any, afterwards: list) -> Any:
-        """Return what the kernel gets for one argument.
+        """Return the kernel's value for one argument.
 
         Raises
         ------
         TypeError, ValueError, OverflowError
-            If no kernel can take it: one line that names the argument.
+            If no kernel can take the argument; the message is one line that names it.
         """
         copies: list[Callable[[], None]] = []
         try:
@@ -274,7 +287,10 @@ class Launch:
             afterwards += [(name, each) for each in copies]
 
     def argument(self, value: Any, afterwards: list[Callable[[], None]]) -> Any:
-        """Return the memory or the number for one value; host arrays are copied there, and back afterwards."""
+        """Return the device memory or the number for one value.
+
+        A host array is copied to the device; the copy back is appended to `afterwards`.
+        """
         if isinstance(value, hints.ArgHint):
             return value.to_device(afterwards, self.stream)._array
         if memory.is_device_memory(value):
@@ -312,7 +328,7 @@ class Launch:
         now = settings_now()
         threads, blocks = math.prod(self.block), math.prod(self.grid)
         order, block_order = orders(threads, blocks, now.seed)
-        # Compiled kernels have warps of 32 lanes built in.
+        # Compiled kernels always have warps of 32 lanes.
         plainly = now.interpreted or self.kernel.warp_size != rewriting.WARP_SIZE
         launcher = None if plainly else self.launcher(values)
         events.operated(self.kernel.__name__)
@@ -338,7 +354,7 @@ class Launch:
                 self.interpret(values, order, block_order, now.seconds)
 
     def launcher(self, values: tuple) -> Compiled | None:
-        """Return the compiled launch function for these arguments, or None if the interpreter has to do."""
+        """Return the compiled launch function for these arguments, or None if only the interpreter can run it."""
         from numba import typeof
         from numba.core import errors
 
@@ -363,7 +379,7 @@ class Launch:
     def run_compiled(
         self, launcher: Callable, values: tuple, order: np.ndarray, blocks: np.ndarray, seconds: float
     ) -> None:
-        """Run the compiled launch in a thread of its own, so that a time limit and Ctrl-C reach it."""
+        """Run the compiled launch in another thread, so that a time limit and Ctrl-C can stop it."""
         shared = shared_arrays(self.arrays, self.shared)
         stop = np.zeros(3, np.int64)  # whether to stop; the block and the thread whose turn it is
         raised: list[BaseException] = []
@@ -377,7 +393,7 @@ class Launch:
         worker, ends = threading.Thread(target=work, daemon=True), time.monotonic() + seconds
         worker.start()
         try:
-            # In steps: where a wait cannot be interrupted (Windows), Ctrl-C arrives between two of them.
+            # In steps: where a wait cannot be interrupted (Windows), Ctrl-C arrives between two steps.
             while worker.is_alive() and (left := ends - time.monotonic()) > 0:
                 worker.join(min(left, 0.1))
         finally:
@@ -395,10 +411,10 @@ class Launch:
         raise self.fault(raised[0], values, int(stop[1]), int(stop[2])) from None
 
     def fault(self, problem: BaseException, values: tuple, block: int, thread: int) -> BaseException:
-        """Return an error that says where a kernel failed.
+        """Return an error that names the line, block and thread at which a kernel failed.
 
-        Compiled code does not know the learner's line: the interpreter finds it, by running that thread (or
-        that block, where threads wait) again on copies of the arguments. What it prints has been printed.
+        Compiled code does not know the learner's line. The interpreter finds it: it runs that thread again (or that
+        block, if threads wait) on copies of the arguments, without its output, which has been printed already.
         """
         copies = tuple(as_seen(value.copy() if isinstance(value, np.ndarray) else value) for value in values)
         program = self.kernel.program
@@ -415,13 +431,13 @@ class Launch:
         return self.named(problem, "", self.place(block, thread))
 
     def named(self, problem: BaseException, line: str, place: str) -> BaseException:
-        """Return the kernel's exception, or one of the nearest type that takes a text, with where it happened."""
+        """Return an exception of the kernel's type, or of its nearest base that takes a text, with the place."""
         reason = re.sub(rf"{rewriting.PREFIX}(f\d+_)?", "", str(problem))
         words = f"{self.kernel.__name__}(){line}: {reason}".rstrip(": ")
         text = f"{words}, in {place}"
         for kind in type(problem).__mro__:
             with contextlib.suppress(Exception):
-                named = kind.__new__(kind, text)  # its own way of making one may want more than a text
+                named = kind.__new__(kind, text)  # the type's own __init__ may need more than a text
                 if text in str(named):
                     return named
         return problem
@@ -469,7 +485,7 @@ class Launch:
 
 
 def _check_dtype(dtype: np.dtype) -> None:
-    """Refuse elements that no kernel can calculate with."""
+    """Refuse dtypes that kernels cannot calculate with."""
     if not dtype.isnative or dtype.char in "gG":
         raise TypeError(f"Unsupported array dtype: {dtype.str if not dtype.isnative else dtype}")
 
@@ -501,8 +517,9 @@ def time_limit(seconds: float) -> Iterator[None]:
         done.set()
         watcher.join()
         if thrown and not arrived:
-            # It came too late to arrive. Taking it back where there is nothing to take would leave Python looking
-            # for it for ever, slower from then on, and in an endless loop where a debugger is attached.
+            # The exception was set too late to be raised, so clear it. Without this condition, clearing an exception
+            # that is not there would make Python look for it for ever: slower from then on, and in an endless loop
+            # under a debugger.
             throw(target, None)
 
 
@@ -517,27 +534,26 @@ def jit(
     cache: bool = False,
     **kws: Any,
 ) -> Any:
-    """Make a kernel, or with `device=True` a function for kernels to call.
+    """Make a kernel, or with `device=True` a function that kernels call.
 
     Parameters
     ----------
     func_or_sig
-        The function; or a signature such as `"void(float32[:], int32)"`, or a list of them, in which case what
-        is returned takes the function.
+        The function. Or a signature such as `"void(float32[:], int32)"`, or a list of signatures; then the result is
+        a decorator for the function.
     device
-        Whether kernels call it, instead of the host launching it.
+        Whether it is a device function, which kernels call.
     inline, debug, opt, lineinfo, cache, kws
-        Numba's options for the GPU's compiler (also `fastmath`, `max_registers`, …): accepted, and nothing
-        changes.
+        Numba's options for the GPU's compiler (also `fastmath`, `max_registers`, …). They change nothing here.
     link
-        Files to link with the kernel: none, here.
+        Files to link with the kernel; the stand-in can link none.
 
     Raises
     ------
     NotImplementedError
-        If `boundscheck=True`, which Numba refuses for CUDA, too, or for `link` and `extensions`.
+        For `boundscheck=True`, which Numba also refuses for CUDA, and for `link` and `extensions`.
     TypeError
-        If it is given something that is not a function, or an option that Numba does not have.
+        If `func_or_sig` is neither a function nor a signature, or for an option that Numba does not have.
     """
     if kws.get("boundscheck"):
         raise NotImplementedError("bounds checking is not supported for CUDA")

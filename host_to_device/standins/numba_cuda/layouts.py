@@ -1,4 +1,4 @@
-"""How arrays lie in memory: shapes, strides and dtypes, and Numba's refusals of those it cannot copy or allocate."""
+"""Shapes, strides and dtypes of arrays, with Numba's refusals of arrays that it cannot copy or allocate."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def extent(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> i
 
 
 def new_array(shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: np.dtype) -> np.ndarray:
-    """Return an array with undefined contents and exactly these strides; None for an empty array's own."""
+    """Return an array with undefined contents and exactly these strides; None stands for those of an empty array."""
     buffer = np.empty(0 if strides is None else extent(shape, strides, dtype.itemsize), np.byte)
     return np.ndarray(shape, dtype, buffer, strides=strides)
 
@@ -29,7 +29,7 @@ def new_array(shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: np
 def layout(
     shape: Any, strides: Any, dtype: Any, order: str
 ) -> tuple[tuple[int, ...], tuple[int, ...], np.dtype]:
-    """Return shape, strides and dtype in full, from what a learner may write.
+    """Return the complete shape, strides and dtype for the arguments that a learner wrote.
 
     Raises
     ------
@@ -86,12 +86,12 @@ def layout_like(ary: Any) -> dict[str, Any]:
 
 
 def as_dtype(dtype: Any) -> np.dtype:
-    """Return NumPy's dtype for what kernels may name one by: NumPy's and Python's types, strings, Numba's types.
+    """Return NumPy's dtype for a type of NumPy, Python or Numba, or for a string.
 
     Raises
     ------
     TypeError
-        If it is none of these.
+        If `dtype` is none of these.
     """
     try:
         return np.dtype(dtype)
@@ -125,7 +125,7 @@ def core(array: np.ndarray) -> np.ndarray:
 
 
 def is_contiguous(array: np.ndarray) -> bool:
-    """Return whether an array is in C order without gaps, its repeated axes left aside."""
+    """Return whether an array is in C order without gaps; its repeated axes do not count."""
     return core(array).flags.c_contiguous
 
 
@@ -136,7 +136,7 @@ def check_contiguous(array: np.ndarray) -> None:
 
 
 def check_compatible(first: np.ndarray, second: Any) -> None:
-    """Refuse to copy between arrays of different dtype, shape or strides, axes of size one left aside."""
+    """Refuse a copy between arrays of different dtype, shape or strides; axes of size one do not count."""
     if not hasattr(second, "squeeze"):
         raise AttributeError(f"'{type(second).__name__}' object has no attribute 'squeeze': give an array")
     one, other = first.squeeze(), second.squeeze()
@@ -149,7 +149,7 @@ def check_compatible(first: np.ndarray, second: Any) -> None:
 
 
 def check_writable(ary: Any) -> None:
-    """Refuse what is no host array, and one that is read-only."""
+    """Refuse an object that is not a host array, and a read-only array."""
     if not isinstance(ary, np.ndarray):
         raise TypeError(f"a bytes-like object is required, not '{type(ary).__name__}': give a NumPy array")
     if not ary.flags.writeable:
@@ -162,7 +162,7 @@ def check_order(order: str) -> None:
 
 
 def fill_in_size(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
-    """Return a shape with -1 replaced by what makes it hold so many elements."""
+    """Return a shape for `size` elements, with -1 replaced by the size that is left for that axis."""
     unknown = [axis for axis, length in enumerate(shape) if length < 0]
     if len(unknown) > 1:
         raise ValueError("can only specify one unknown dimension")
@@ -177,12 +177,12 @@ def fill_in_size(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
 
 
 def store(target: np.ndarray, source: np.ndarray) -> None:
-    """Write `source`, broadcast, into `target`, converted as a kernel's assignment converts.
+    """Write `source`, broadcast, into `target`, with the conversions of a kernel's assignment.
 
     Raises
     ------
     TypeError
-        If a kernel could not convert it: text, records, or complex numbers into real ones.
+        If a kernel cannot convert the values: text, records, or complex numbers to real ones.
     """
     numbers = "biufc"
     if source.dtype != target.dtype and (

@@ -1,8 +1,8 @@
-"""Device memory of the stand-in: arrays that behave as Numba's device arrays do, held by NumPy.
+"""Device arrays of the stand-in: NumPy arrays that behave as Numba's device arrays do.
 
-What plays device memory is a NumPy array that nobody else has: copies from and to the host are real copies, and
-changing one side never changes the other. Operations that Numba refuses are refused here, with its words where
-it has any. Copies, waits and allocations are reported to `standins.events`, as Numba would make them on a GPU.
+A NumPy array that no other code can reach stands for device memory. Copies from and to the host are real copies, so a
+change on one side never changes the other. Operations that Numba refuses are refused here as well, in Numba's words
+where it has any. Copies, waits and allocations are reported to `standins.events`, as Numba would make them on a GPU.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from host_to_device.standins.numba_cuda.layouts import (
 )
 from host_to_device.standins.numba_cuda.streams import Stream, check_stream, default_stream, external_stream
 
-# In an array interface: this memory is the stand-in's, so its address is good on the host.
+# Marks an array interface as the stand-in's: the address is one of the host's memory.
 MARK = "host_to_device"
 
 OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY
@@ -44,10 +44,11 @@ IMPLICIT_COPY = "Host array used in CUDA kernel will incur copy overhead to/from
 
 
 def report_copy(direction: str, nbytes: int, stream: Stream | int) -> None:
-    """Report a copy, and that the host waits for it: CUDA's driver makes it so where there is no stream.
+    """Report a copy, and that the host waits for it if there is no stream.
 
-    Numba calls cuMemcpyHtoD and cuMemcpyDtoH then, otherwise their forms for streams. A copy on the device never
-    stops the host (NVIDIA, "CUDA Driver API", "API synchronization behavior").
+    Without a stream Numba calls cuMemcpyHtoD and cuMemcpyDtoH, for which the host waits; with one it calls their
+    forms for streams. The host never waits for a copy on the device (NVIDIA, "CUDA Driver API", "API synchronization
+    behavior").
     """
     if events.listening and nbytes:
         events.copied(direction, nbytes)
@@ -56,12 +57,12 @@ def report_copy(direction: str, nbytes: int, stream: Stream | int) -> None:
 
 
 class DeviceNDArrayBase:
-    """What arrays and records on the device have in common.
+    """Base class of device arrays and device records.
 
     Parameters
     ----------
     array
-        NumPy array that plays the device memory. It is used as it is, without a copy.
+        NumPy array that stands for the device memory. It is not copied.
     stream
         Stream that its operations use by default, or 0.
     """
@@ -88,7 +89,7 @@ class DeviceNDArrayBase:
 
     @property
     def flags(self) -> dict[str, bool]:
-        """Whether the elements lie in C order or in Fortran order without gaps; never of a broadcast array."""
+        """Whether the elements lie in C order or in Fortran order without gaps; False for a broadcast array."""
         broadcast = 0 in self.strides
         return {
             "C_CONTIGUOUS": self._array.flags.c_contiguous and not broadcast,
@@ -128,8 +129,8 @@ class DeviceNDArrayBase:
         Parameters
         ----------
         ary
-            NumPy or device array with the same dtype and, but for axes of size one, the same shape. One that is
-            empty changes nothing, whatever its shape.
+            NumPy or device array with the same dtype and the same shape, apart from axes of size one. An empty
+            array changes nothing, whatever its shape.
         stream
             Stream that the copy goes into, or 0.
 
@@ -140,7 +141,7 @@ class DeviceNDArrayBase:
         TypeError
             If the dtypes differ.
         AttributeError
-            If `ary` is no array.
+            If `ary` is not an array.
         """
         stream = self._stream(stream)
         if not hasattr(ary, "size"):
@@ -168,7 +169,7 @@ class DeviceNDArrayBase:
         Parameters
         ----------
         ary
-            Array to fill, with the same dtype, shape and strides but for axes of size one; None for a new one.
+            Array to fill, with the same dtype, shape and strides, apart from axes of size one. None creates one.
         stream
             Stream that the copy goes into, or 0.
 
@@ -196,7 +197,7 @@ class DeviceNDArrayBase:
 
 
 class DeviceNDArray(DeviceNDArrayBase):
-    """An array in device memory. Indexing it gives a host scalar or a view; arithmetic is for kernels."""
+    """An array in device memory. An index returns a host scalar or a view; only kernels can do arithmetic on it."""
 
     @property
     def _numba_type_(self) -> Any:
@@ -215,7 +216,7 @@ class DeviceNDArray(DeviceNDArrayBase):
         return self.flags["F_CONTIGUOUS"]
 
     def __array__(self, dtype: Any = None) -> np.ndarray:
-        """Copy to the host: NumPy's functions do so by themselves, as with Numba's arrays."""
+        """Copy to the host. NumPy's functions call this, as they do for Numba's arrays."""
         return self.copy_to_host().__array__(*([dtype] if dtype else []))
 
     def __len__(self) -> int:
@@ -251,7 +252,7 @@ class DeviceNDArray(DeviceNDArrayBase):
         return self._array[(*index, ...)], numbers == self.ndim
 
     def getitem(self, item: Any, stream: Stream | int = 0) -> Any:
-        """Return what `[item]` gives, with a stream for the copy.
+        """Return `self[item]`, copied in a stream.
 
         Parameters
         ----------
@@ -263,15 +264,15 @@ class DeviceNDArray(DeviceNDArrayBase):
         Returns
         -------
         scalar or DeviceNDArray or DeviceRecord
-            With an integer for every axis, a copy of the element on the host (of a structured array, the record,
-            which stays on the device); otherwise a view that shares this array's memory.
+            With an integer for every axis, a copy of the element on the host; for a structured array, the record,
+            which stays on the device. Otherwise a view that shares this array's memory.
 
         Raises
         ------
         IndexError
-            If there are too many indices or one is out of bounds; for any index into a view that runs backwards.
+            If there are too many indices, an index is out of bounds, or the array is a view that runs backwards.
         TypeError
-            If an index is neither integer nor slice.
+            If an index is neither an integer nor a slice.
         """
         stream = self._stream(stream)
         view, is_element = self._select(item)
@@ -286,15 +287,15 @@ class DeviceNDArray(DeviceNDArrayBase):
         return self.getitem(item)
 
     def setitem(self, key: Any, value: Any, stream: Stream | int = 0) -> None:
-        """Do what `[key] = value` does, with a stream for the copy.
+        """Do what `self[key] = value` does, with the copy in a stream.
 
         Parameters
         ----------
         key
             Integers and slices.
         value
-            Scalar, host array (which is first copied to the device) or device array; it is broadcast to the
-            selected part and converted to this array's dtype.
+            Scalar, host array (copied to the device first) or device array. It is broadcast to the selected part
+            and converted to this array's dtype.
         stream
             Stream that the copy goes into, or 0.
 
@@ -307,7 +308,7 @@ class DeviceNDArray(DeviceNDArrayBase):
         """
         stream = self._stream(stream)
         target, _ = self._select(key)
-        # Without a stream Numba assigns in the default one, and waits for that at the end.
+        # Without a stream Numba assigns in the default stream and waits for it at the end.
         source, _ = auto_device(value, stream=stream or default_stream(), user_explicit=True)
         if source.ndim > target.ndim:
             raise ValueError(f"Can't assign {source.ndim}-D array to {target.ndim}-D self")
@@ -336,8 +337,8 @@ class DeviceNDArray(DeviceNDArrayBase):
         newshape
             The sizes, or one tuple of them; one may be -1.
         order
-            `C`, `F` or `A`: how the new axes run through memory. The old axes' order does not matter, so that
-            `order="F"` of an array in C order is not what NumPy makes of it.
+            `C`, `F` or `A`: the order of the new axes in memory. The order of the old axes does not matter, so
+            `order="F"` of an array in C order differs from NumPy's result.
 
         Raises
         ------
@@ -382,14 +383,14 @@ class DeviceNDArray(DeviceNDArrayBase):
         return (self._array if self._array.flags.c_contiguous else self._array.T).reshape(-1)
 
     def squeeze(self, axis: int | tuple[int, ...] | None = None, stream: Stream | int = 0) -> DeviceNDArray:
-        """Return a view without the axes of size one, or without those named, which are counted from 0.
+        """Return a view without the axes of size one, or without the named axes, counted from 0.
 
         Raises
         ------
         ValueError
-            If a named axis has another size.
+            If a named axis has another size than one.
         IndexError
-            If there is no such axis.
+            If the array has no such axis.
         """
         stream = self._stream(stream)
         if axis is None:
@@ -407,8 +408,8 @@ class DeviceNDArray(DeviceNDArrayBase):
         Raises
         ------
         ValueError
-            If the new element has another size, and the array is not in C order or its last axis does not
-            hold a whole number of them.
+            If the new element has another size, and the array is not in C order or the bytes of its last axis are
+            not a multiple of that size.
         """
         dtype = refuse_objects(np.dtype(dtype))
         if dtype.itemsize != self.dtype.itemsize:
@@ -436,7 +437,7 @@ class DeviceNDArray(DeviceNDArrayBase):
         Parameters
         ----------
         axes
-            None or `(1, 0)`; the axes as they are give the array itself.
+            None or `(1, 0)`. For `(0, 1)` the result is the array itself.
 
         Raises
         ------
@@ -457,7 +458,7 @@ class DeviceNDArray(DeviceNDArrayBase):
         return DeviceNDArray(result, self.stream)
 
     def split(self, section: int, stream: Stream | int = 0) -> Iterator[DeviceNDArray]:
-        """Give views of `section` elements each, the last one shorter where they do not divide the array.
+        """Yield views of `section` elements each; the last view may be shorter.
 
         Raises
         ------
@@ -488,7 +489,7 @@ class DeviceRecord(DeviceNDArrayBase):
         Raises
         ------
         KeyError
-            If there is no such field.
+            If the record has no such field.
         """
         stream = self._stream(stream)
         kind, _ = self.dtype.fields[item]
@@ -509,7 +510,7 @@ class DeviceRecord(DeviceNDArrayBase):
         Raises
         ------
         KeyError
-            If there is no such field.
+            If the record has no such field.
         """
         stream = self._stream(stream)
         kind, _ = self.dtype.fields[key]
@@ -527,12 +528,12 @@ class DeviceRecord(DeviceNDArrayBase):
 
 
 def new_device_memory(shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """Return an array that plays device memory, and report its allocation.
+    """Return an array that stands for device memory, and report its allocation.
 
     Raises
     ------
     CudaAPIError
-        With code 2, CUDA_ERROR_OUT_OF_MEMORY, if this machine does not have that much.
+        With code 2, CUDA_ERROR_OUT_OF_MEMORY, if this machine does not have enough memory.
     """
     try:
         array = new_array(shape, strides, dtype)
@@ -552,14 +553,14 @@ def to_device(
     Parameters
     ----------
     obj
-        NumPy array without gaps, or what NumPy makes an array of: a number, or nested lists of numbers of one
-        shape. A device array is given back as it is.
+        NumPy array without gaps, a number, or nested lists of numbers of one shape. A device array is returned as
+        it is.
     stream
         Stream that the copy goes into, or 0.
     copy
         False to allocate only.
     to
-        Device array to copy into, in place of a new one.
+        Device array to copy into, instead of a new one.
 
     Returns
     -------
@@ -571,7 +572,7 @@ def to_device(
     ValueError
         If the array has gaps between its elements, or does not fit into `to`.
     TypeError
-        If it holds Python objects, or another dtype than `to`.
+        If the array holds Python objects, or has another dtype than `to`.
     """
     if to is None:
         return auto_device(obj, stream=stream, copy=copy, user_explicit=True)[0]
@@ -594,7 +595,8 @@ def auto_device(
     copy
         False to allocate only.
     user_explicit
-        Whether the copy was asked for; if not, copying a host array gives Numba's performance warning.
+        Whether the learner's code requests the copy. If not, the copy of a host array gives Numba's performance
+        warning.
     """
     check_stream(stream)
     if is_device_memory(obj):
@@ -615,14 +617,14 @@ def auto_device(
 
 
 def host_array(obj: Any) -> np.ndarray:
-    """Return `obj` as a NumPy array, without a copy where it is one.
+    """Return `obj` as a NumPy array; a NumPy array is not copied.
 
     Raises
     ------
     TypeError
-        If it is text, or can only be an array of Python objects.
+        If `obj` is text, or only an array of Python objects could hold it.
     ValueError
-        If it is made of nested lists whose lengths differ.
+        If it consists of nested lists of different lengths.
     """
     if isinstance(obj, str | bytes):
         raise TypeError(f"device memory holds numbers, not text: {obj!r}")
@@ -645,7 +647,7 @@ def warn_of_implicit_copy() -> None:
 
 
 def level_of_caller() -> int:
-    """Return the `stacklevel` with which a warning of the calling function names the learner's line."""
+    """Return the `stacklevel` at which a warning from the calling function names the learner's line."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
         frame, level = frame.f_back, level + 1
@@ -653,16 +655,16 @@ def level_of_caller() -> int:
 
 
 class PerformanceWarning(Warning):
-    """What stands for Numba's warning of that kind where Numba is not installed."""
+    """The class of the warning where Numba, with its own class for it, is not installed."""
 
 
-# The interface through which libraries share device memory
+# The interface by which libraries share device memory
 
 
 def interface(array: np.ndarray, stream: Stream | int) -> dict[str, Any]:
     """Return the description of device memory that other libraries read, version 3.
 
-    It carries the mark of this stand-in, because no real GPU library can use the address.
+    It has the mark of this stand-in, because no library for a real GPU can use the address.
     """
     return {
         "shape": array.shape,
@@ -691,7 +693,7 @@ def as_cuda_array(obj: Any, sync: bool = True) -> DeviceNDArray:
     Raises
     ------
     TypeError
-        If the object does not describe itself as device memory, or its memory is on a real GPU.
+        If the object does not describe itself as device memory, or the memory is on a real GPU.
     """
     if not is_cuda_array(obj):
         raise TypeError("*obj* doesn't implement the cuda array interface.")
@@ -704,11 +706,11 @@ def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: boo
     Parameters
     ----------
     desc
-        What `__cuda_array_interface__` gives.
+        The value of `__cuda_array_interface__`.
     owner
-        Object to keep as long as the memory is used.
+        Object to keep alive as long as the memory is in use.
     sync
-        Whether the host waits for the stream that is described; there is nothing to wait for here.
+        Whether the host waits for the described stream. Here such a wait is only recorded.
 
     Raises
     ------
@@ -737,5 +739,5 @@ def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: boo
 
 
 def is_device_memory(obj: Any) -> bool:
-    """Return whether an object is device memory of Numba's kind, which for the stand-in has an `_array`."""
+    """Return whether an object is device memory of Numba's kind; the stand-in's has an `_array`."""
     return bool(getattr(obj, "__cuda_memory__", False))

@@ -1,7 +1,7 @@
-"""Names that mean something only inside a kernel, such as `threadIdx`, `grid` and `shared.array`.
+"""The names of `numba.cuda` that only kernels can use, such as `threadIdx`, `grid` and `shared.array`.
 
-On the host they are objects that refuse to be used; `rewriting` recognises them, under whatever name the
-learner's code knows them, and puts in their place what the stand-in runs.
+On the host these objects refuse to be called. `rewriting` recognises the objects in a kernel, whatever the learner's
+code calls them, and replaces them by code that the stand-in can run.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ SIMPLE = (
 
 
 def of_numba(value: Any) -> Any:
-    """Return the stand-in's name for an object of Numba's own `numba.cuda`, and any other object as it is.
+    """Return the stand-in's counterpart of an object of Numba's own `numba.cuda`; any other object as it is.
 
-    A kernel that was compiled for a real GPU can so be read by the stand-in, for a check.
+    With it the stand-in can read a kernel that was compiled for a real GPU, to check the kernel.
     """
     numbas = sys.modules.get("numba.cuda")
     if numbas is None or numbas.__name__ == __package__:

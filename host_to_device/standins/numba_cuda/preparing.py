@@ -1,4 +1,4 @@
-"""Prepare a kernel for cutting: waits become statements, and branches get variables of their own."""
+"""Prepares a kernel for cutting: each wait becomes a statement, and branches get separate variables."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from host_to_device.standins.numba_cuda.rewriting import (
 )
 
 ALIVE = PREFIX + "alive"  # which threads have not left the kernel
-VERSION = "_h2d_n"  # between a variable's name and the statement that sets it anew
-SCOPE = "_h2d_s"  # between a variable's name and the number of the branch that it belongs to
+VERSION = "_h2d_n"  # between a variable's name and the number of the statement that sets it again
+SCOPE = "_h2d_s"  # between a variable's name and the number of its branch
 
 
 def versions(body: list[ast.stmt], parameters: list[str]) -> list[ast.stmt]:
-    """Give a variable a fresh name each time the kernel sets it anew, outside of branches and loops.
+    """Give a variable a new name each time the kernel sets it again outside of branches and loops.
 
-    Numba types every such version by itself; what threads remember across a barrier has to agree.
+    Numba gives each such version its own type, whereas a variable that threads keep across a barrier has one type.
     """
     known = set(parameters)
     current: dict[str, str] = {}
@@ -57,7 +57,7 @@ def versions(body: list[ast.stmt], parameters: list[str]) -> list[ast.stmt]:
                 target.id = current.get(target.id, target.id)
             result.append(statement)
             continue
-        # What a branch or a loop may set is a version of its own, which begins as what was there before.
+        # A variable that a branch or a loop may set gets a new version, which begins with the old value.
         for name in sorted(stored(statement) & known):
             fresh = f"{name}{VERSION}{len(result)}"
             result.append(assign(fresh, ast.Name(current.get(name, name), ast.Load()), statement))
@@ -68,10 +68,10 @@ def versions(body: list[ast.stmt], parameters: list[str]) -> list[ast.stmt]:
 
 
 class Preparation:
-    """The body of a kernel in which every wait is a statement by itself.
+    """The body of a kernel in which every wait is a separate statement.
 
-    `exchanged` maps the variables that threads bring to an exchange to its kind, `scopes` the branches that may
-    differ from thread to thread to the number that marks their variables.
+    `exchanged` maps each variable that threads exchange to the kind of exchange. `scopes` maps each branch whose
+    condition may differ between threads to the number in the names of its variables.
     """
 
     def __init__(self, program: Program) -> None:
@@ -83,7 +83,7 @@ class Preparation:
         body = versions(Inliner(program).statements(tree.body), program.kernel.parameters)
         self.body = self.give_scopes(self.separate(body))
 
-    # -- every exchange of values becomes: bring a value; wait; take a value
+    # -- every exchange of values becomes: set a value; wait; compute the result
 
     def separate(self, body: list[ast.stmt]) -> list[ast.stmt]:
         return [new for statement in body for new in self.separate_one(statement)]
@@ -106,7 +106,7 @@ class Preparation:
             statement.orelse = self.separate(statement.orelse)
             return [*before, statement]
         if plain_wait(statement):
-            del statement.value.args[2:]  # the mask of a syncwarp: here all lanes run up to it
+            del statement.value.args[2:]  # the mask of a syncwarp: here all lanes reach it
             return [statement]
         while has_sync(statement):
             call = next(each for each in syncs(statement) if not any(map(has_sync, each.args)))
@@ -155,13 +155,14 @@ class Preparation:
         loop = ast.While(ast.Constant(True), body, [])
         return ast.fix_missing_locations(ast.copy_location(loop, statement))
 
-    # -- under a condition that may differ from thread to thread, variables of their own
+    # -- separate variables under a condition that may differ between threads
 
     def give_scopes(self, body: list[ast.stmt], after: frozenset[str] = frozenset()) -> list[ast.stmt]:
-        """Rename what a branch with warp operations sets before it reads it, and copy out what is read later.
+        """Rename the variables that a branch with warp operations sets before it reads them.
 
-        The fresh names are nobody else's, so a loop counter under such a condition can be the same for all.
-        `after` holds the names that may be read after these statements.
+        Variables that are read later are copied to their old names at the branch's end. No other statement uses the
+        new names, so a loop counter under such a condition can be the same for all threads. `after` has the names
+        that may be read after these statements.
         """
         for number, statement in enumerate(body):
             later = after | exposed(body[number + 1 :], set())[0]
@@ -181,7 +182,7 @@ class Preparation:
         return body
 
     def own_counter(self, statement: ast.For, later: frozenset[str] | set[str]) -> None:
-        """Give a loop with barriers a counter that nothing else uses, unless its body changes it."""
+        """Give a loop with barriers a counter that no other statement uses, unless its body changes the counter."""
         target = statement.target
         if not isinstance(target, ast.Name) or any(target.id in stored(each) for each in statement.body):
             return

@@ -6,9 +6,9 @@ ACM Transactions on Mathematical Software 47 (2021), https://doi.org/10.1145/346
 reference programs at https://prng.di.unimi.it/; G. L. Steele Jr., D. Lea and C. H. Flood, "Fast splittable
 pseudorandom number generators", OOPSLA 2014, https://doi.org/10.1145/2660193.2660195.
 
-The functions that a thread calls have one source for two ways of running: compiled by Numba, and as plain Python
-on NumPy's scalars. That is why every constant is a `np.uint64`, and why 64-bit sums are made of two halves:
-NumPy warns when a scalar sum overflows, which is here what is wanted.
+The functions that a thread calls run in two ways: compiled by Numba, and as plain Python on NumPy's scalars. That is
+why every constant is a `np.uint64`, and why a 64-bit sum is computed in two halves: NumPy warns when a sum of scalars
+overflows, although these sums are meant to.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _TWO_PI_32, _TWO_PI_64 = np.float32(2 * math.pi), np.float64(2 * math.pi)
 _MINUS_TWO_32, _MINUS_TWO_64 = np.float32(-2), np.float64(-2)
 
 
-# What a thread calls: one source, compiled or interpreted
+# The functions that a thread calls, compiled or interpreted
 
 
 def add_uint64(a, b):
@@ -86,7 +86,7 @@ def xoroshiro128p_jump(states, index):
 
 
 def uint64_to_unit_float64(x):
-    """Return a uint64 as a float64 from 0.0 to below 1.0, made of its upper 53 bits."""
+    """Return the upper 53 bits of a uint64 as a float64 from 0.0 to below 1.0."""
     return np.float64(x >> _BELOW_DOUBLE) * _DOUBLE_STEP
 
 
@@ -116,7 +116,7 @@ def xoroshiro128p_normal_float32(states, index):
 def xoroshiro128p_normal_float64(states, index):
     """Return a normal float64 of mean 0 and deviation 1 (Box-Muller), and advance by two steps.
 
-    It is made of two float32 numbers, and so is no finer than `xoroshiro128p_normal_float32`: Numba does so.
+    It is computed from two float32 numbers, as in Numba, so it is no finer than `xoroshiro128p_normal_float32`.
     """
     u1 = xoroshiro128p_uniform_float32(states, index)
     u2 = xoroshiro128p_uniform_float32(states, index)
@@ -124,7 +124,7 @@ def xoroshiro128p_normal_float64(states, index):
     return np.float64(radius * math.cos(_TWO_PI_64 * np.float64(u2)))
 
 
-# In this order, so that each one calls only those before it.
+# In an order in which each function calls only earlier ones.
 DEVICE_FUNCTIONS: tuple[Callable[..., Any], ...] = (
     add_uint64,
     rotate_left,
@@ -141,7 +141,7 @@ DEVICE_FUNCTIONS: tuple[Callable[..., Any], ...] = (
 
 @cache
 def compiled() -> dict[str, Callable[..., Any]]:
-    """Return the device functions compiled by `numba.njit`, which call each other compiled; by name.
+    """Return the device functions by name, compiled by `numba.njit` to call each other's compiled forms.
 
     Raises
     ------
@@ -164,11 +164,11 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-# Making the states, on the host. Generator i is generator i - 1 after a jump. A jump is linear over the field of
-# two elements, a matrix of 128 × 128 bits, so that k jumps are one matrix too, and doubling does the rest: the
-# first k states give the next k by the matrix of k jumps. Nothing here needs Numba.
+# Making the states, on the host, without Numba. Generator i is generator i - 1 after a jump. A jump is linear over the
+# field of two elements: a matrix of 128 × 128 bits. So k jumps are one matrix as well, and that matrix makes the next k
+# states from the first k, which doubles their number.
 
-# 128 states, shape (128, 2): what a matrix makes of each of the 128 bits of (s0, s1).
+# 128 states, shape (128, 2): the matrix's result for each of the 128 bits of (s0, s1).
 Matrix = np.ndarray
 
 
@@ -198,7 +198,7 @@ def jump_matrix() -> Matrix:
 
 
 def apply(matrix: Matrix, states: np.ndarray) -> np.ndarray:
-    """Return what the matrix makes of each state.
+    """Return the product of the matrix with each state.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def apply(matrix: Matrix, states: np.ndarray) -> np.ndarray:
 
 
 def states_on_host(n: int, seed: int, subsequence_start: int = 0) -> np.ndarray:
-    """Return the states of `n` generators, each 2**64 steps after the one before.
+    """Return the states of `n` generators, each 2**64 steps after the previous one.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ def source_tree(function: Callable) -> tuple[ast.FunctionDef, str]:
     Raises
     ------
     OSError
-        If Python cannot get at the source: typed into a bare prompt, or made by `exec`.
+        If Python has no source: the function was typed into a plain prompt, or made by `exec`.
     """
     try:
         lines, first = inspect.getsourcelines(function)
@@ -53,7 +53,7 @@ def source_tree(function: Callable) -> tuple[ast.FunctionDef, str]:
 
 
 def _from_lambda(tree: ast.Module, function: Callable) -> ast.FunctionDef:
-    """Return the one lambda of this source as a function definition."""
+    """Return the only lambda of this source as a function definition."""
     found = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
     if len(found) != 1:
         place = where(function, function.__code__.co_firstlineno)
@@ -68,14 +68,14 @@ def _from_lambda(tree: ast.Module, function: Callable) -> ast.FunctionDef:
 
 
 class _Missing:
-    """What a name resolves to that is known only when the kernel runs."""
+    """The value of a name that is known only when the kernel runs."""
 
 
 MISSING = _Missing()
 
 
 class Scope:
-    """What the free names of a function stand for: its closure, its module, Python's own names."""
+    """Resolves the free names of a function: in its closure, its module and Python's built-in names."""
 
     def __init__(self, function: Callable, tree: ast.FunctionDef) -> None:
         self.local = {argument.arg for argument in ast.walk(tree.args) if isinstance(argument, ast.arg)}
@@ -96,7 +96,7 @@ class Scope:
                 stores.setdefault(node.targets[0].id, []).append(node.value)
         parameters = set(self.local)
         self.local |= set(stores)
-        # A local name that is set once, to a literal, is as good as the literal (Numba agrees).
+        # A local name that is set only once, to a literal, counts as the literal, as it does for Numba.
         self.literals = {
             name: values[0].value if isinstance(values[0], ast.Constant) else values[1].value
             for name, values in stores.items()
@@ -110,7 +110,7 @@ class Scope:
         for name, cell in zip(free, cells, strict=True):
             try:
                 self.closure[name] = cell.cell_contents
-            except ValueError:  # not assigned yet: found missing when it is used
+            except ValueError:  # not assigned yet; an error follows if the kernel uses it
                 continue
         self.globals = function.__globals__
 
@@ -125,7 +125,7 @@ class Scope:
             return MISSING
         if isinstance(node, ast.Attribute):
             owner = self.resolve(node.value)
-            # Only modules, classes and our namespaces: an array's attributes belong to the running kernel.
+            # Only modules, classes and `cuda`'s namespaces: an array's attributes are known when the kernel runs.
             if isinstance(owner, types.ModuleType | type | names.Namespace):
                 return names.of_numba(getattr(owner, node.attr, MISSING))
         return MISSING

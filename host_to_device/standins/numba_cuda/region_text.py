@@ -1,4 +1,4 @@
-"""Write the pieces of a cut kernel as Python text: a function a region, and the block that calls them."""
+"""Writes a cut kernel as Python text: a function for each region, and the code of a block that calls them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from host_to_device.standins.numba_cuda.rewriting import BLOCK_SYNCS, LINEAR, PR
 
 
 class _RegionBody(ast.NodeTransformer):
-    """Prepares a region's statements: a thread that returns is dead; local arrays live outside."""
+    """Prepares a region's statements: a return marks the thread as ended, and local arrays belong to the block."""
 
     def __init__(self, local_arrays: dict[str, ast.Call], leave: ast.stmt) -> None:
         self.local_arrays, self.leave = local_arrays, leave
@@ -27,15 +27,15 @@ class _RegionBody(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
         target = node.targets[0]
         if isinstance(target, ast.Name) and target.id in self.local_arrays and makes_local(node.value):
-            return ast.copy_location(ast.Pass(), node)  # its memory is waiting in the block's array
+            return ast.copy_location(ast.Pass(), node)  # its memory is part of the block's array
         return node
 
 
 def region_functions(cut: Cut, number: int, parameters: list[str]) -> tuple[list[ast.FunctionDef], list[str]]:
-    """Return the functions of one region, the one to call last, and the block's variables that it takes.
+    """Return the functions of one region, and the block's variables that it needs.
 
-    The function to call runs the region for all threads. Where a thread may return from inside a loop, one
-    thread's part is a function of its own.
+    The last function runs the region for all threads. If a thread may return from inside a loop, a function before it
+    runs the region for one thread.
     """
     region = cut.regions[number]
     own_function = any(_returns_in_loop(each) for each in region.statements)
@@ -76,7 +76,7 @@ def region_functions(cut: Cut, number: int, parameters: list[str]) -> tuple[list
     return [*functions, _function(f"{PREFIX}region{number}", [*POSITIONS, *hidden[1:]], [loop], line)], takes
 
 
-# What a region needs to know of its block: the threads in their order, where they are, and the block itself.
+# The parameters of every region: the order of the block's threads, their indices, and the block.
 POSITIONS = tuple(f"{PREFIX}{name}" for name in ("order", "x", "y", "z", "base"))
 
 
@@ -98,7 +98,7 @@ def _function(name: str, arguments: list[str], body: list[ast.stmt], place: ast.
 
 
 def _returns_in_loop(statement: ast.stmt) -> bool:
-    """Tell whether a loop in this statement holds a return."""
+    """Return whether a loop in this statement contains a return."""
     return any(
         isinstance(inner, ast.Return)
         for node in ast.walk(statement)
@@ -116,7 +116,7 @@ def _parse(lines: list[str], place: ast.AST) -> list[ast.stmt]:
 
 
 class BlockProgram:
-    """Writes the part of the launch function that runs one block: loops over threads, one a region."""
+    """Writes the part of the launch function that runs one block: a loop over threads for each region."""
 
     def __init__(self, cut: Cut, takes: list[list[str]], at_barrier: str = "") -> None:
         self.cut, self.takes, self.at_barrier = cut, takes, at_barrier
@@ -182,7 +182,7 @@ class BlockProgram:
         self.nodes(node.body, depth + 1)
 
     def parameters(self, names: list[str]) -> None:
-        """Give every block the arguments anew that the kernel overwrites."""
+        """Restore, for every block, the arguments that the kernel overwrites."""
         for name in names:
             if name in self.cut.assigned:
                 self.write(2, f"{name} = {PREFIX}in_{name}")

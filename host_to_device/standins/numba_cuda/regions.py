@@ -1,14 +1,15 @@
-"""Cut a kernel with barriers into regions, so that a whole block runs as loops over its threads.
+"""Cuts a kernel with barriers into regions, so that a whole block runs as loops over its threads.
 
-Between two barriers the threads of a block do not depend on each other, so one loop may run each stretch of
-code, a *region*, for thread after thread; what a thread must remember from one region to the next is kept in an
-array with one element a thread. This is how PoCL runs OpenCL on CPUs (P. Jääskeläinen et al., "pocl: A
-Performance-Portable OpenCL Implementation", International Journal of Parallel Programming 43, 2015).
+Between two barriers the threads of a block do not depend on each other. So a loop can run each stretch of code, a
+*region*, for one thread after another. An array with one element for each thread keeps each variable that a thread
+needs in a later region. PoCL runs OpenCL on CPUs in this way (P. Jääskeläinen et al., "pocl: A Performance-Portable
+OpenCL Implementation", International Journal of Parallel Programming 43, 2015).
 
-Control flow around barriers has to be the same for all threads of a block. Where it is made of the launch's sizes
-and the arguments, that is known; elsewhere the threads are asked, and if they disagree, the launch is given to the
-interpreter (`Disagreement`). Warp operations may also stand under a condition that differs from thread to thread.
-What cannot be cut is refused with `CannotCut`, and the interpreter runs the kernel.
+Control flow around barriers has to be the same for all threads of a block. Control flow that depends only on the
+launch's sizes and the arguments is known to be the same. For other control flow each thread computes its own
+condition; if the threads disagree, the interpreter runs the launch (`Disagreement`). Warp operations may also stand
+under a condition that differs between threads. A kernel that cannot be cut raises `CannotCut`, and the interpreter
+runs it.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from host_to_device.standins.numba_cuda.uniformity import Uniformity
 
 @dataclass
 class Region:
-    """Statements that every thread runs without waiting; `masks` are conditions it runs them under."""
+    """Statements that every thread runs without waiting, under the conditions `masks`."""
 
     statements: list[ast.stmt]
     masks: tuple[tuple[str, bool], ...]
@@ -48,14 +49,14 @@ class Region:
 
 @dataclass
 class Uniform:
-    """A statement that is the same for all threads of the block: run once."""
+    """A statement that is the same for all threads of the block and runs once."""
 
     statement: ast.stmt
 
 
 @dataclass
 class Boundary:
-    """A place where threads wait. `value` names what each thread brings, if they exchange anything."""
+    """A place where threads wait. `value` names the variable that they exchange, if they exchange one."""
 
     kind: str
     value: str | None = None
@@ -63,7 +64,7 @@ class Boundary:
 
 @dataclass
 class Agree:
-    """A value on which the threads of the block have to agree, because they wait for each other under it."""
+    """A condition that must be the same for all threads of the block, because they wait under it."""
 
     name: str
     brought: str
@@ -78,7 +79,7 @@ class Branch:
 
 @dataclass
 class Loop:
-    """A loop that all threads of the block go through together: its header (`for …:`, `while …:`) and body."""
+    """A loop that all threads of the block run together: its header (`for …:`, `while …:`) and body."""
 
     header: ast.For | ast.While
     before_test: list
@@ -87,15 +88,15 @@ class Loop:
 
 @dataclass
 class Cut:
-    """A kernel in pieces: the block's program, its regions, and what threads remember between them."""
+    """A cut kernel: the block's program, its regions, and the variables that threads keep between them."""
 
     nodes: list
     regions: list[Region]
     uniform: set[str]
     remembered: list[str]
     local_arrays: dict[str, ast.Call]
-    exchanged: dict[str, str]  # variable a thread brings → kind of exchange
-    known: dict[str, str]  # remembered variables of the rewriting's own → dtype
+    exchanged: dict[str, str]  # exchanged variable → kind of exchange
+    known: dict[str, str]  # remembered variable that the rewriting has added → dtype
     assigned: set[str]  # every name that the kernel sets
     returns: bool  # whether a thread may end before the others
 
@@ -171,14 +172,14 @@ class Cutter(Uniformity):
         return nodes
 
     def left_by_blocks(self, statement: ast.If) -> bool:
-        """Tell whether the loop that a statement leaves is one in which the whole block waits."""
+        """Return whether the whole block waits in the loop that a statement leaves."""
         loops = [
             node
             for each in self.body
             for node in ast.walk(each)
             if isinstance(node, ast.For | ast.While) and any(inner is statement for inner in ast.walk(node))
         ]
-        return waits_for_block([loops[-1]])  # ast.walk comes to the innermost one last
+        return waits_for_block([loops[-1]])  # ast.walk visits the innermost loop last
 
     # -- values on which a block's threads must agree
 
@@ -187,7 +188,7 @@ class Cutter(Uniformity):
         self.known[name] = dtype
 
     def agree(self, value: ast.expr, pending: list[ast.stmt], dtype: str = "bool") -> ast.Name:
-        """Let every thread bring a value; return the name of the one that all must have brought."""
+        """Let every thread compute a value; return the name of the common value."""
         name = f"{PREFIX}agreed{len(self.known)}"
         self.remember(self.brought(name), dtype)
         brought = as_bool(value) if dtype == "bool" else value
@@ -203,7 +204,7 @@ class Cutter(Uniformity):
     def loop(
         self, statement: ast.For | ast.While, masks: tuple, pending: list[ast.stmt], flush: Callable[[], None]
     ) -> list:
-        """Return the nodes of a loop that a block goes through together."""
+        """Return the nodes of a loop that a block runs together."""
         if statement.orelse:
             raise CannotCut("a loop with barriers has an else")
         header = statement.iter if isinstance(statement, ast.For) else statement.test
@@ -264,7 +265,7 @@ class Cutter(Uniformity):
         )
 
     def local_arrays(self, names: set[str]) -> dict[str, ast.Call]:
-        """Return the remembered names that stand for a thread's local array, with the call that makes it."""
+        """Return the remembered names of local arrays, each with the call that makes the array."""
         found: dict[str, list[Any]] = {}
         for statement in self.body:
             for node in ast.walk(statement):

@@ -1,14 +1,14 @@
-"""Rewrite a learner's kernel so that something other than a GPU can run it.
+"""Rewrites a learner's kernel so that a CPU can run it.
 
-The kernel's syntax tree is kept, line numbers included, and only what has no meaning on a CPU is replaced:
+The kernel's syntax tree is kept, with its line numbers. Only the parts that have no meaning on a CPU are replaced:
 
 - `cuda.threadIdx.x`, `cuda.grid(1)`, … become elements of a tuple that holds one thread's position;
 - `cuda.shared.array(…)` becomes one array per block and call site, `cuda.local.array(…)` an empty array;
 - atomics and bit operations become calls of helpers;
-- everything that makes threads wait for each other (barriers, shuffles, votes) becomes a call of `SYNC`.
+- every operation at which threads wait for each other (barrier, shuffle, vote) becomes a call of `SYNC`.
 
-What `SYNC` turns into is up to the two ways of running the result: `interpreting` yields there, `regions`
-cuts the kernel into pieces there.
+There are two ways to run the result, and each replaces `SYNC`: `interpreting` by a yield, `regions` by a cut between
+two pieces of the kernel.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from host_to_device.standins.numba_cuda.layouts import as_dtype
 from host_to_device.standins.numba_cuda.memory import DeviceNDArray
 from host_to_device.standins.numba_cuda.reading import MISSING, Scope, source_tree, where
 
-# Names that the rewriting adds to a kernel; a learner's own names do not begin like this.
+# Prefix of the names that the rewriting adds to a kernel; a learner's own names do not begin with it.
 PREFIX = "_h2d_"
 THREAD, SHARED, STOP, SYNC = (PREFIX + name for name in ("thread", "shared", "stop", "sync"))
 
-# Where in the thread's tuple each number stands.
+# The position of each number in the thread's tuple.
 POSITION = {
     f"{space}.{axis}": 3 * number + offset
     for number, space in enumerate(("threadIdx", "blockIdx", "blockDim", "gridDim"))
@@ -45,7 +45,7 @@ LINEAR = 12  # the thread's number within its block
 FIRST_UNIFORM, LAST_UNIFORM = POSITION["blockIdx.x"], POSITION["gridDim.z"]
 WARP_SIZE = 32
 
-# Kinds of waiting: for the block or for the warp, and whether a value is exchanged.
+# Operations at which a thread waits for its block, and those at which it waits for its warp.
 BLOCK_SYNCS = ("syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or")
 WARP_SYNCS = (
     *("syncwarp", "shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync"),
@@ -77,7 +77,7 @@ REFUSED_NODES = {
     ast.Delete: "del",
 }
 
-# NumPy functions that make arrays: nothing in a kernel can allocate.
+# NumPy functions that make arrays: a kernel cannot allocate.
 ARRAY_FUNCTIONS = {
     *("zeros", "ones", "empty", "full", "array", "asarray", "arange", "linspace", "eye", "identity"),
     *("zeros_like", "ones_like", "empty_like", "full_like", "copy", "concatenate", "stack", "dot", "matmul"),
@@ -93,9 +93,9 @@ ARRAY_METHODS = {"copy", "astype", "tolist", "cumsum", "sort", "argsort", "dot",
 
 @dataclass
 class SharedArray:
-    """One shared array of a kernel: made by one call in its source, one a block.
+    """One shared array of a kernel: made by one call in its source, once for each block.
 
-    `shape` is empty-handed (None) for dynamic shared memory, whose size the launch gives.
+    `shape` is None for dynamic shared memory, whose size the launch sets.
     """
 
     name: str
@@ -107,7 +107,7 @@ class SharedArray:
 def of_types(
     shared: list[SharedArray], parameters: list[str], dtypes: list[np.dtype | None]
 ) -> list[SharedArray]:
-    """Return the shared arrays with the dtypes that they take from arguments filled in."""
+    """Return the shared arrays, with dtypes that depend on arguments filled in."""
     known = dict(zip(parameters, dtypes, strict=True))
     return [
         replace(each, dtype=known[each.dtype]) if isinstance(each.dtype, str) else each for each in shared
@@ -123,12 +123,12 @@ class Function:
     tree: ast.FunctionDef
     parameters: list[str]
     filename: str
-    waits: bool = False  # holds a barrier or a warp operation, itself or in what it calls
+    waits: bool = False  # whether it, or a function that it calls, has a barrier or a warp operation
 
 
 @dataclass
 class Program:
-    """A kernel with all the device functions that it reaches, ready to be run one way or the other."""
+    """A rewritten kernel with all device functions that it calls, directly or indirectly."""
 
     kernel: Function
     functions: dict[str, Function] = field(default_factory=dict)  # device functions by their new name
@@ -141,19 +141,19 @@ class Program:
 
 
 class _Parameter(str):
-    """The name of a kernel's parameter whose dtype is meant."""
+    """The name of a kernel's parameter; it stands for the parameter's dtype."""
 
 
 class Rewriter(ast.NodeTransformer):
-    """Rewrites one function; what it finds on the way goes into the program."""
+    """Rewrites one function, and adds its shared arrays, constants and device functions to the program."""
 
     def __init__(self, builder: Builder, function: Callable, tree: ast.FunctionDef, is_kernel: bool) -> None:
         self.builder, self.function, self.tree = builder, function, tree
         self.is_kernel = is_kernel
         self.scope = Scope(function, tree)
         self.waits = False
-        self.inside = 0  # how many functions deep, within the kernel
-        self.target = ""  # what the statement being rewritten assigns to
+        self.inside = 0  # depth of functions within the kernel
+        self.target = ""  # the target of the assignment that is being rewritten
 
     def refuse(self, node: ast.AST, text: str) -> Exception:
         return refusal(f"{self.function.__name__}(), {where(self.function, node.lineno)}: {text}")
@@ -186,7 +186,7 @@ class Rewriter(ast.NodeTransformer):
         return self.visit(ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node))
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """Leave a function inside of a kernel to Numba, which puts it in the place of its calls."""
+        """Keep a function within a kernel: Numba replaces its calls by its body."""
         self.inside += 1
         node = self.generic_visit(node)
         self.inside -= 1
@@ -208,7 +208,7 @@ class Rewriter(ast.NodeTransformer):
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
         if isinstance(node.exc, ast.Call):
             node.exc.func = self.visit(node.exc.func)
-            return node  # its text is for the host: a string is no value of the kernel
+            return node  # keep its text, which is for the host: kernels have no strings
         return self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
@@ -236,7 +236,7 @@ class Rewriter(ast.NodeTransformer):
         return ast.copy_location(self.frozen(node, value), node)
 
     def check_attribute(self, node: ast.Name | ast.Attribute) -> None:
-        """Refuse what a module does not have."""
+        """Refuse a name that a module does not have."""
         owner = self.scope.resolve(node.value) if isinstance(node, ast.Attribute) else MISSING
         if isinstance(owner, types.ModuleType | names.Namespace):
             try:
@@ -245,7 +245,7 @@ class Rewriter(ast.NodeTransformer):
                 raise self.refuse(node, str(problem)) from None
 
     def frozen(self, node: ast.AST, value: Any) -> ast.expr:
-        """Return the expression for an object of the host that the kernel uses as a constant."""
+        """Return the expression for a host object that the kernel uses as a constant."""
         if value is None or type(value) in (bool, int, float, complex):
             return ast.Constant(value)
         if isinstance(value, DeviceNDArray):
@@ -257,7 +257,7 @@ class Rewriter(ast.NodeTransformer):
         return ast.Name(self.builder.constant(ast.unparse(node), value), ast.Load())
 
     def device_value(self, node: ast.AST, value: names.DeviceName) -> ast.expr:
-        """Return the expression for a device name that is not called."""
+        """Return the expression for a device name that is used without a call."""
         if value.name in POSITION:
             text = f"{THREAD}[{POSITION[value.name]}]"
         elif value.name == "laneid":
@@ -316,7 +316,7 @@ class Rewriter(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def check_numpy(self, node: ast.Call, callee: Any) -> None:
-        """Refuse the functions of NumPy that no kernel has."""
+        """Refuse the functions of NumPy that kernels do not have."""
         name = getattr(callee, "__name__", "")
         if isinstance(callee, np.ufunc) and hasattr(math, name):
             raise self.refuse(
@@ -340,7 +340,7 @@ class Rewriter(ast.NodeTransformer):
         return node
 
     def device_call(self, node: ast.Call, name: str) -> ast.AST:
-        """Return what stands in the place of `cuda.<name>(…)`."""
+        """Return the replacement of `cuda.<name>(…)`."""
         if name in ("shared.array", "local.array", "const.array_like"):
             return ast.copy_location(self.array(node, name), node)
         if name in BLOCK_SYNCS + WARP_SYNCS:
@@ -352,7 +352,7 @@ class Rewriter(ast.NodeTransformer):
             return self.grid(node, name)
         if name == "nanosleep":
             return ast.copy_location(ast.Constant(None), node)
-        if name.startswith("threadfence"):  # nothing by itself, but a check wants to know of it
+        if name.startswith("threadfence"):  # does nothing here, but a check watches fences
             name = "fence_block" if name == "threadfence_block" else "fence"
         if name == "activemask":
             return _expression(f"{PREFIX}activemask()", node)
@@ -374,7 +374,7 @@ class Rewriter(ast.NodeTransformer):
     def sync(self, node: ast.Call, name: str) -> ast.expr:
         """Return `SYNC(name, line, mask, value, …)`: a place where threads wait for each other.
 
-        A plain wait has no value, and only `syncwarp` has a mask, which matters to a check and to nobody else.
+        A plain wait has no value. Of the plain waits only `syncwarp` has a mask, which only checks use.
         """
         self.waits = True
         if node.keywords:
@@ -397,7 +397,7 @@ class Rewriter(ast.NodeTransformer):
         return ast.fix_missing_locations(ast.copy_location(call, node))
 
     def static(self, node: ast.expr) -> Any:
-        """Return the value of a literal or of a name that stands for a constant, or MISSING."""
+        """Return the value of a literal or of a constant's name, or MISSING."""
         if isinstance(node, ast.Constant):
             return node.value
         if isinstance(node, ast.BinOp):
@@ -415,7 +415,7 @@ class Rewriter(ast.NodeTransformer):
         return MISSING
 
     def dtype_of_parameter(self, node: ast.expr) -> Any:
-        """Return the parameter whose dtype an array takes (`x.dtype`), or MISSING."""
+        """Return the parameter whose dtype is the array's (`x.dtype`), or MISSING."""
         arguments = {argument.arg for argument in ast.walk(self.tree.args) if isinstance(argument, ast.arg)}
         if not (
             isinstance(node, ast.Attribute) and node.attr == "dtype" and isinstance(node.value, ast.Name)
@@ -424,7 +424,7 @@ class Rewriter(ast.NodeTransformer):
         return _Parameter(node.value.id) if self.is_kernel and node.value.id in arguments else MISSING
 
     def array(self, node: ast.Call, name: str) -> ast.expr:
-        """Return the expression for an array that a kernel makes."""
+        """Return the expression for a shared, local or constant array of the kernel."""
         given = dict(
             zip(("shape", "dtype") if name != "const.array_like" else ("ary",), node.args, strict=False)
         )
@@ -468,9 +468,9 @@ class Rewriter(ast.NodeTransformer):
 
 
 def _folded(node: ast.BinOp) -> Any:
-    """Return the whole number that arithmetic with nothing but numbers comes to, or MISSING.
+    """Return the integer result of arithmetic on literals only, or MISSING.
 
-    `32 + 1` is 33 in the bytecode that Numba reads, and so a literal to it; `T + 1` is none.
+    In the bytecode that Numba reads, `32 + 1` is 33 and therefore a literal; `T + 1` is not.
     """
     kinds = ast.Constant | ast.BinOp | ast.UnaryOp | ast.Add | ast.Sub | ast.Mult | ast.FloorDiv | ast.USub
     if not all(isinstance(part, kinds) for part in ast.walk(node)):
@@ -483,7 +483,7 @@ def _folded(node: ast.BinOp) -> Any:
 
 
 def _expression(text: str, node: ast.AST) -> ast.expr:
-    """Return the parsed expression, standing at the place of `node`."""
+    """Return the parsed expression with the line and column of `node`."""
     parsed = ast.parse(text, mode="eval").body
     for child in ast.walk(parsed):
         ast.copy_location(child, node)
@@ -491,7 +491,7 @@ def _expression(text: str, node: ast.AST) -> ast.expr:
 
 
 class Builder:
-    """Collects a kernel and everything that it reaches into a program."""
+    """Collects the parts of a program: a kernel, its device functions, shared arrays and constants."""
 
     def __init__(self, is_device_function: Callable[[Any], bool], warp_size: int = WARP_SIZE) -> None:
         self.is_device_function, self.warp_size = is_device_function, warp_size
@@ -502,7 +502,7 @@ class Builder:
 
     @staticmethod
     def is_library(function: types.FunctionType) -> bool:
-        """Tell whether an ordinary function belongs to a library that Numba knows."""
+        """Return whether an ordinary function belongs to a library that Numba supports."""
         return (function.__module__ or "").split(".")[0] in (
             "math",
             "cmath",
@@ -513,7 +513,7 @@ class Builder:
         )
 
     def constant(self, hint: str, value: Any) -> str:
-        """Return the name under which the program knows this object."""
+        """Return the program's name for an object; a new name for a new object."""
         for name, known in self.constants.items():
             if known is value:
                 return name
@@ -527,7 +527,7 @@ class Builder:
         return len(self.shared) - 1
 
     def device_function(self, callee: Any) -> Function:
-        """Return the rewritten form of a device function, rewriting it on the first use."""
+        """Return the rewritten form of a device function, rewritten on first use."""
         original = getattr(callee, "py_func", callee)
         if id(original) not in self.functions:
             function = self.rewrite(original, is_kernel=False)
@@ -567,18 +567,18 @@ def program(
     function
         The learner's function.
     is_device_function
-        Tells whether an object that the kernel calls is one of the stand-in's own functions.
+        Returns whether an object that the kernel calls is a device function.
     warp_size
-        What `cuda.warpsize` is.
+        The value of `cuda.warpsize`.
 
     Raises
     ------
     OSError
         If the source is not available.
     NameError
-        If the kernel uses a name that nothing defines.
+        If the kernel uses a name that is not defined.
     TypeError
-        (Numba's TypingError where Numba is there.) If the kernel uses what no kernel can.
+        If the kernel uses something that kernels cannot use; Numba's TypingError where Numba is installed.
     """
     builder = Builder(is_device_function, warp_size)
     kernel = builder.rewrite(function, is_kernel=True)
@@ -593,5 +593,5 @@ def syncs(tree: ast.AST) -> Iterator[ast.Call]:
             yield node
 
 
-# Modules whose functions a kernel may use, for the namespace that rewritten code runs in.
+# Modules whose functions a kernel may use, for the namespace in which rewritten code runs.
 MODULES = {"math": math, "operator": operator, "np": np}

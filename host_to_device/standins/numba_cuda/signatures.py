@@ -1,4 +1,4 @@
-"""Kernels with a signature of their own: arguments are brought to its types, or refused, as Numba does."""
+"""Kernels with a signature: converts arguments to its types, or refuses them, as Numba does."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from numba.np import numpy_support
 
 
 def check(function: Callable, signatures: list, device: bool) -> None:
-    """Refuse a signature that cannot be read, or does not fit the function.
+    """Refuse a signature that Numba cannot read or that does not fit the function.
 
     Raises
     ------
     TypeError
-        In Numba's words where it has any.
+        For such a signature, in Numba's words where it has any.
     """
     name, parameters = function.__name__, len(inspect.signature(function).parameters)
     for signature in signatures:
@@ -39,12 +39,12 @@ def check(function: Callable, signatures: list, device: bool) -> None:
 
 
 def convert(name: str, signatures: list, values: tuple) -> tuple:
-    """Return the arguments in the types of the signature that fits them best.
+    """Return the arguments in the types of the best-fitting signature.
 
     Raises
     ------
     TypeError
-        If there is none.
+        If no signature fits.
     """
     wanted = [sigutils.normalize_signature(signature)[0] for signature in signatures]
     if len(wanted) > 1:
@@ -74,7 +74,7 @@ def _as(kind: types.Type, value: Any) -> Any:
     if isinstance(kind, types.Number | types.Boolean):
         dtype = numpy_support.as_dtype(kind)
         try:
-            if isinstance(kind, types.Integer):  # what does not fit wraps, as in C
+            if isinstance(kind, types.Integer):  # a number that does not fit wraps, as in C
                 return np.array(operator.index(value) % 2**kind.bitwidth, np.uint64).astype(dtype)[()]
             return dtype.type(value if isinstance(kind, types.Complex) else _real(kind, value))
         except (TypeError, ValueError):

@@ -1,6 +1,6 @@
-"""Streams and events of the stand-in: the same names and rules, with nothing left to wait for.
+"""Streams and events of the stand-in, with Numba's names and rules.
 
-A stand-in does all work at the moment it is asked for, so every stream is always empty, every event has always
+The stand-in does all work during the call that requests it. So every stream is always empty, every event has always
 happened, and `synchronize` returns at once. Times between events are those of this machine's CPU.
 """
 
@@ -30,14 +30,14 @@ _handles = itertools.count(PER_THREAD + 1)
 
 
 class Stream:
-    """A queue of work that is always empty, because each piece is done before the next is asked for.
+    """A queue of work that is always empty, because every call finishes its work before it returns.
 
     Parameters
     ----------
     handle
-        The number that tells it from other streams: 0, 1 and 2 are the default streams, as in CUDA.
+        The number that identifies the stream: 0, 1 and 2 are the default streams, as in CUDA.
     external
-        Whether it came from outside, by `external_stream`.
+        Whether it belongs to another library (`external_stream`).
     """
 
     def __init__(self, handle: int, external: bool = False) -> None:
@@ -57,15 +57,15 @@ class Stream:
 
     @contextmanager
     def auto_synchronize(self) -> Iterator[Stream]:
-        """Give the stream to a `with` block and synchronize it at the end."""
+        """Use the stream in a `with` block and synchronize it at the end."""
         yield self
         self.synchronize()
 
     def add_callback(self, callback: Callable[[Stream, int, Any], None], arg: Any = None) -> None:
         """Call `callback(stream, 0, arg)` now, because all earlier work is done.
 
-        On a GPU the driver calls it later, from a thread of its own. There as here, an exception inside it
-        becomes a warning.
+        On a GPU the driver calls it later, from another thread. An exception in the callback becomes a warning, as
+        on a GPU.
         """
         try:
             callback(self, SUCCESS, arg)
@@ -73,7 +73,7 @@ class Stream:
             warnings.warn(f"Exception in stream callback: {error}", stacklevel=2)
 
     def async_done(self) -> asyncio.Future[Stream]:
-        """Return an awaitable that gives this stream, its work being done.
+        """Return an awaitable whose result is this stream; it is done already.
 
         Raises
         ------
@@ -88,7 +88,7 @@ class Stream:
 
 
 def check_stream(stream: Stream | int) -> None:
-    """Refuse what is neither a stream nor 0, which means the default stream.
+    """Refuse an object that is neither a stream nor 0, which means the default stream.
 
     Raises
     ------
@@ -146,12 +146,12 @@ class Event:
         self._nanoseconds: int | None = None
 
     def record(self, stream: Stream | int = 0) -> None:
-        """Note that the stream's work has come this far: now."""
+        """Record the present time: the stream has reached the event."""
         check_stream(stream)
         self._nanoseconds = time.perf_counter_ns()
 
     def query(self) -> bool:
-        """Return True: all work before the event is done, also where it was never recorded, as in CUDA."""
+        """Return True: all work before the event is done. As in CUDA, so is an event that was never recorded."""
         return True
 
     def synchronize(self) -> None:
@@ -179,9 +179,9 @@ def event(timing: bool = True) -> Event:
 
 
 def event_elapsed_time(evtstart: Event, evtend: Event) -> float:
-    """Return the milliseconds that passed on this machine's CPU between two events.
+    """Return the milliseconds between two events on this machine's CPU.
 
-    It is the stand-in's own running time, compilation included, and says nothing about a GPU.
+    This is the running time of the stand-in, compilation included. It says nothing about a GPU.
 
     Parameters
     ----------
@@ -191,12 +191,12 @@ def event_elapsed_time(evtstart: Event, evtend: Event) -> float:
     Returns
     -------
     float
-        Milliseconds, with the precision of a float32, as CUDA gives them; negative if `evtend` came first.
+        Milliseconds with the precision of a float32, as in CUDA; negative if `evtend` was recorded first.
 
     Raises
     ------
     CudaAPIError
-        With code 400, CUDA_ERROR_INVALID_HANDLE, if one was not recorded or keeps no time.
+        With code 400, CUDA_ERROR_INVALID_HANDLE, if an event was not recorded or keeps no time.
     """
     for which in (evtstart, evtend):
         if which._nanoseconds is None or not which.timing:
@@ -208,5 +208,5 @@ def event_elapsed_time(evtstart: Event, evtend: Event) -> float:
 
 
 def synchronize() -> None:
-    """Return at once: all work is done by the time it has been asked for."""
+    """Return at once: the stand-in does all work during the call that requests it."""
     CONTEXT.synchronize()

@@ -1,4 +1,4 @@
-"""Find out what is the same for all threads of a block."""
+"""Finds the variables of a kernel that have the same value in all threads of a block."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PURE_BUILTINS = {"min", "max", "int", "float", "bool", "abs", "len", "range", "r
 
 
 class Uniformity(Preparation):
-    """A prepared kernel, and which of its variables (`uniform`) have one value for the whole block."""
+    """A prepared kernel and its `uniform` variables, which have one value for the whole block."""
 
     def __init__(self, program: Program) -> None:
         super().__init__(program)
@@ -27,7 +27,7 @@ class Uniformity(Preparation):
         self.uniform = self.find_uniform()
 
     def find_uniform(self) -> set[str]:
-        uniform = set(self.assigned) - set(self.exchanged)  # what threads bring is their own
+        uniform = set(self.assigned) - set(self.exchanged)  # each thread has its own value for an exchange
         while True:
             self.uniform = uniform
             lost: set[str] = set()
@@ -38,14 +38,14 @@ class Uniformity(Preparation):
             uniform = uniform - lost
 
     def lose(self, body: list[ast.stmt], scope: int | None, lost: set[str]) -> None:
-        """Collect the names that are not the same for all threads, judging by the ones still thought to be.
+        """Collect the names that differ between threads, assuming that the names in `uniform` do not.
 
         `scope` is the innermost condition that differs from thread to thread, or None.
         """
         for statement in body:
             names = stored(statement)
             if is_structure(statement):
-                # Where a whole block waits under a condition, or leaves such a loop, its threads have to agree.
+                # If the whole block waits under a condition, or leaves a loop with waits, its threads must agree.
                 waits = waits_for_block([statement]) or not has_sync(statement)
                 same = not isinstance(statement, ast.If) or waits or self.same(statement.test)
                 if isinstance(statement, ast.For) and not waits and not self.same(statement.iter):
@@ -64,7 +64,7 @@ class Uniformity(Preparation):
                     lost |= names
 
     def belongs(self, name: str, scope: int | None) -> bool:
-        """Tell whether a name may be set for all threads at once in this scope: nobody else reads it."""
+        """Return whether this scope may set a name for all threads at once: no other scope reads it."""
         own = int(name.split(SCOPE)[1]) if SCOPE in name else None
         return (self.same_as.get(own, own) if own is not None else None) == scope
 
@@ -79,7 +79,7 @@ class Uniformity(Preparation):
         )
 
     def same(self, node: ast.AST) -> bool:
-        """Tell whether an expression has the same value for all threads of a block."""
+        """Return whether an expression has the same value in all threads of a block."""
         if isinstance(node, ast.Name):
             if node.id == THREAD:
                 return False
