@@ -1,6 +1,6 @@
-// Half precision: kept in 16 bits, calculated in float and rounded to the nearest after every operation.
+// Half precision: stored in 16 bits, computed in float and rounded to nearest after every operation.
 #pragma once
-#ifndef H2D_EXPAND  // only the learner's own declarations are looked for then
+#ifndef H2D_EXPAND  // then only the learner's own declarations matter
 
 namespace h2d {
 H2D_INLINE float half_to_float(unsigned short h) {
@@ -13,7 +13,7 @@ H2D_INLINE float half_to_float(unsigned short h) {
 H2D_INLINE unsigned short float_to_half(float value) {
     unsigned x = bits<unsigned>(value), sign = x >> 16 & 0x8000, size = x & 0x7fffffff;
     if (size > 0x7f800000) return (unsigned short)(sign | 0x7fff);
-    if (size >= 0x477ff000) return (unsigned short)(sign | 0x7c00);  // rounds to more than the largest, 65504
+    if (size >= 0x477ff000) return (unsigned short)(sign | 0x7c00);  // rounds to more than 65504, the largest half
     if (size < 0x38800000)  // below 2 to the power of -14: steps of 2 to the power of -24
         return (unsigned short)(sign | (unsigned)__builtin_rintf(bits<float>(size) * 16777216.0f));
     size += 0xfff + (size >> 13 & 1);

@@ -1,2 +1,2 @@
-// What it declares for kernels is there from the start.
+// Empty: everything that this header declares for kernels is declared already.
 #pragma once

@@ -1,6 +1,6 @@
-// CUDA's C++ in terms of the machine's own compiler. It declares what NVRTC declares before it reads a source, and
-// includes no header of the system. Functions that touch memory or wait learn the caller's line by a default
-// argument, so that what a learner calls them by stays free for templates, overloads and function pointers.
+// CUDA C++ for the machine's own compiler. This header declares everything that NVRTC declares before it reads a
+// source, and includes no header of the system. Functions that access memory or wait get the caller's line from a
+// default argument: they are functions, not macros, so a learner can overload them and take their addresses.
 #pragma once
 #include "h2d_runtime.h"
 
@@ -8,7 +8,7 @@
 #define __device__
 #define __host__
 #define __constant__
-#define __shared__ static __attribute__((used))  // also where a kernel writes only: a wrong index is to be found
+#define __shared__ static __attribute__((used))  // kept even if only written, so that a wrong index is found
 #define __managed__
 #define __grid_constant__
 #define __forceinline__ inline __attribute__((always_inline))
@@ -46,7 +46,7 @@ static const uint3 &threadIdx __attribute__((unused)) = h2d::h2d_thread;
 static const uint3 &blockIdx __attribute__((unused)) = h2d::h2d_block;
 static const dim3 &blockDim __attribute__((unused)) = h2d::h2d_block_dim;
 static const dim3 &gridDim __attribute__((unused)) = h2d::h2d_grid_dim;
-// A variable, as for NVRTC: no array takes its length from it, and the compiler still puts the number in.
+// A variable, as in NVRTC: it cannot be the length of an array, and the compiler still knows its value.
 namespace h2d { static int warp_size = H2D_WARP; }
 static const int &warpSize __attribute__((unused)) = h2d::warp_size;
 
@@ -80,14 +80,14 @@ H2D_VECTOR(unsigned long long, ulonglong, 8, 16, 16)
 H2D_VECTOR(float, float, 4, 8, 16)
 H2D_VECTOR(double, double, 8, 16, 16)
 
-// ---------------------------------------------------------------- memory that is checked here
+// ---------------------------------------------------------------- functions that check their accesses
 
 namespace h2d {
 
 template <class T> struct Plain { typedef T type; };
 template <class T> struct Plain<volatile T> { typedef T type; };
 template <class T> struct Plain<const T> { typedef T type; };
-template <class T> struct Same { typedef T type; };  // keeps a parameter out of the deduction
+template <class T> struct Same { typedef T type; };  // keeps a parameter out of template argument deduction
 template <int N> struct Word;
 template <> struct Word<2> { typedef unsigned short type; };
 template <> struct Word<4> { typedef unsigned type; };
@@ -111,11 +111,11 @@ template <class T> H2D_INLINE T unpack(Bits value) {
     return to;
 }
 
-// old = *p; *p = f(old), at once.
+// old = *p; *p = f(old), atomically.
 template <class T, class F> H2D_UNCHECKED T atomic(T *p, F f, int line) {
     typedef typename Word<sizeof(T)>::type W;
     if (!touch(p, sizeof(T), CHANGE, line)) {
-        h2d_busy = true;  // nobody else's turn until it is done
+        h2d_busy = true;  // no other thread runs until it is done
         T old = *p;
         *p = f(old);
         h2d_busy = false;
@@ -227,7 +227,7 @@ void *memmove(void *, const void *, size_t);
 void *memset(void *, int, size_t);
 }
 
-// ---------------------------------------------------------------- waiting for others
+// ---------------------------------------------------------------- barriers, shuffles and votes
 
 H2D_INLINE void __syncthreads(H2D_LINE) { h2d::meet(h2d::SYNC_BLOCK, 0, 0, 0, line); }
 H2D_INLINE int __syncthreads_count(int p, H2D_LINE) { return (int)h2d::meet(h2d::COUNT_BLOCK, 0, p != 0, 0, line); }
@@ -236,8 +236,8 @@ H2D_INLINE int __syncthreads_or(int p, H2D_LINE) { return (int)h2d::meet(h2d::OR
 
 #if H2D_WARP == 64
 typedef unsigned long long H2D_Mask;
-// What a kernel gives as a mask. HIP refuses masks of fewer than 64 bits (amd_warp_sync_functions.h): one that was
-// written for 32 lanes would be widened with zeros, and name the lower half of a warp only.
+// The type of a mask. HIP refuses masks of fewer than 64 bits (amd_warp_sync_functions.h): a mask that was written for
+// 32 lanes would be widened with zeros, and name only the lower half of a warp.
 struct H2D_GivenMask {
     H2D_Mask lanes;
     inline H2D_GivenMask(unsigned long long mask) : lanes(mask) {}
@@ -255,7 +255,7 @@ H2D_INLINE void __syncwarp(H2D_GivenMask mask = (H2D_Mask)-1, H2D_LINE) { h2d::m
 H2D_INLINE H2D_Mask __activemask(H2D_LINE) { return (H2D_Mask)h2d::meet(h2d::ACTIVE, (H2D_Mask)-1, 0, 0, line); }
 
 namespace h2d {
-// The lane in the same part of the warp, or this one where that lies outside, as CUDA's shfl has it.
+// The source lane within the same part of the warp; the thread's own lane if that lies outside, as in CUDA's shfl.
 H2D_INLINE int across(int to, int width, bool up_or_down) {
     int me = (int)lane(), start = me & ~(width - 1);
     if (!up_or_down) return start + (to & (width - 1));
@@ -311,7 +311,7 @@ H2D_REDUCE(__reduce_and_sync, unsigned, REDUCE_AND)
 H2D_REDUCE(__reduce_or_sync, unsigned, REDUCE_OR)
 H2D_REDUCE(__reduce_xor_sync, unsigned, REDUCE_XOR)
 
-#if H2D_WARP == 64  // as HIP has them: without a mask, for the lanes that have come
+#if H2D_WARP == 64  // HIP's forms without a mask, for the lanes that have arrived
 template <class T> H2D_INLINE T __shfl(T v, int source, int width = warpSize, H2D_LINE) {
     return __shfl_sync(~0ull, v, source, width, line);
 }
@@ -473,7 +473,7 @@ H2D_FLOAT_LESS(double, double, float, )
 H2D_INLINE unsigned umin(unsigned a, unsigned b) { return min(a, b); }
 H2D_INLINE unsigned umax(unsigned a, unsigned b) { return max(a, b); }
 
-// Fast and rounded forms: the processor's own arithmetic, which is more exact than a GPU's fast forms.
+// Fast and rounded forms: the CPU's own arithmetic, which is more exact than a GPU's fast forms.
 #define H2D_FAST(name, expression)                                                                   \
     H2D_INLINE float name(float x) { return expression; }
 H2D_FAST(__sinf, __builtin_sinf(x))
@@ -505,7 +505,7 @@ H2D_INLINE void __sincosf(float x, float *s, float *c) { sincosf(x, s, c); }
 
 // ---------------------------------------------------------------- bits
 
-H2D_INLINE int __popcll(unsigned long long x) {  // the built-in one is a call into a library that is not linked
+H2D_INLINE int __popcll(unsigned long long x) {  // the compiler's built-in function needs a library that is not linked
     x -= x >> 1 & 0x5555555555555555ull;
     x = (x & 0x3333333333333333ull) + (x >> 2 & 0x3333333333333333ull);
     return (int)(((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0full) * 0x0101010101010101ull >> 56);
@@ -564,7 +564,7 @@ H2D_INLINE int __double2loint(double x) { return (int)h2d::bits<long long>(x); }
 H2D_INLINE double __hiloint2double(int high, int low) {
     return h2d::bits<double>((long long)high << 32 | (unsigned)low);
 }
-// To whole numbers, kept within their range as a GPU keeps them; a NaN becomes 0.
+// Conversions to integers saturate, as on a GPU; a NaN becomes 0.
 namespace h2d {
 template <class T> H2D_INLINE T to_whole(double x, double low, double high) {
     return x != x ? T(0) : x <= low ? (T)low : x >= high ? (T)(high - 1) : (T)x;
@@ -588,7 +588,7 @@ H2D_INLINE float __int2float_rn(int x) { return (float)x; }
 H2D_INLINE float __uint2float_rn(unsigned x) { return (float)x; }
 H2D_INLINE float __double2float_rn(double x) { return (float)x; }
 
-// ---------------------------------------------------------------- how a kernel is called
+// ---------------------------------------------------------------- calls of kernels
 
 namespace h2d {
 

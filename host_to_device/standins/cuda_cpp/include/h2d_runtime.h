@@ -1,12 +1,12 @@
-// What kernels and the runtime that runs them agree on. Kernels include nothing else of the system, so that the
-// names a learner may use are those that NVRTC leaves free.
+// The interface between kernels and the runtime. Kernels include no header of the system, so that a learner may use
+// every name that NVRTC leaves free.
 #pragma once
 
 #ifndef H2D_WARP
 #define H2D_WARP 32
 #endif
 #define H2D_HIDDEN __attribute__((visibility("hidden")))
-// Functions that check by themselves, with the line of whoever calls them.
+// Functions that check their own accesses, with the line of their caller.
 #ifdef __clang__
 #define H2D_UNCHECKED __attribute__((disable_sanitizer_instrumentation))
 #else
@@ -36,14 +36,14 @@ enum Operation { SYNC_BLOCK, COUNT_BLOCK, AND_BLOCK, OR_BLOCK,  // wait for the 
                  REDUCE_MIN_SIGNED, REDUCE_MAX_SIGNED, REDUCE_MIN, REDUCE_MAX, REDUCE_AND, REDUCE_OR, REDUCE_XOR };
 typedef unsigned long long Bits;
 
-// Waits until those that belong together have come, and returns what the operation makes of their values; source is
-// the lane that a shuffle reads from.
+// Waits until all threads of the block, or of the mask, have arrived, and returns the operation's result for their
+// values; source is the lane that a shuffle reads from.
 H2D_HIDDEN Bits meet(Operation operation, Bits mask, Bits value, int source, int line);
-enum Touch { READ, WRITE, CHANGE };  // the last by an atomic
-// Checks an access of so many bytes, and tells whether other processes may use this memory at the same time.
+enum Touch { READ, WRITE, CHANGE };  // CHANGE: by an atomic
+// Checks an access of size bytes, and returns whether other processes may use this memory at the same time.
 H2D_HIDDEN bool touch(const volatile void *address, size_t size, Touch how, int line);
-H2D_HIDDEN void fence(bool device);  // or for the block only
-H2D_HIDDEN void relax();  // lets others run from time to time: called where a thread may wait for another
+H2D_HIDDEN void fence(bool device);  // for the device, or for the block only
+H2D_HIDDEN void relax();  // lets other threads run now and then: called where a thread may wait for another
 [[noreturn]] H2D_HIDDEN void fail(const char *kind, const char *text, int line);
 H2D_HIDDEN int print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 H2D_HIDDEN void *take(size_t size);
@@ -51,14 +51,14 @@ H2D_HIDDEN void give(void *memory);
 H2D_HIDDEN long long ticks();
 H2D_HIDDEN unsigned lane();
 
-// One process runs one block at a time, and one thread of it: plain variables do.
+// A process runs one block at a time, and one thread of it, so plain variables suffice.
 extern "C" H2D_HIDDEN bool h2d_busy;
 extern "C" H2D_HIDDEN uint3 h2d_thread, h2d_block;
 extern "C" H2D_HIDDEN dim3 h2d_block_dim, h2d_grid_dim;
 
 }  // namespace h2d
 
-// Filled by the text that is put behind the learner's.
+// Defined by the text that is added after the learner's source.
 extern "C" H2D_HIDDEN const h2d::Kernel h2d_kernels[];
 extern "C" H2D_HIDDEN const h2d::Global h2d_globals[];
 extern "C" H2D_HIDDEN const h2d::Shared h2d_shared[];

@@ -1,4 +1,4 @@
-// The constants of CUDA's header of this name that kernels use.
+// Constants of CUDA's header of the same name, as far as kernels use them.
 #pragma once
 #define CUDART_INF_F __builtin_huge_valf()
 #define CUDART_NAN_F __builtin_nanf("")

@@ -1,4 +1,4 @@
-// Every access of a kernel to memory: whether it lies in an array or a variable, and what the compiler's hooks call.
+// Checks that every memory access of a kernel lies in an array or a variable; the compiler's hooks call these.
 #pragma once
 
 namespace {
@@ -18,7 +18,7 @@ bool inside(uintptr_t a, size_t n, const Ranges &size) {
 
 using races::READS;
 using races::WRITES;
-uint64_t base;  // where this module is loaded
+uint64_t base;  // the address at which this module is loaded
 
 __attribute__((noinline, cold)) void look(uintptr_t a, size_t n, races::Kind kind, int line, void *pc) {
     if (!running || n == 0) return;
@@ -35,7 +35,7 @@ __attribute__((noinline, cold)) void look(uintptr_t a, size_t n, races::Kind kin
     } else if (shaking && random_number() % 16 == 0) {
         park(READY);
     }
-    // Two ends: one access may span two numbers of the table.
+    // Both ends: an access may span two numbers of the table.
     if (inside(a, 1, real_sizes) && inside(a + n - 1, 1, real_sizes)) {
         bool split = false;
         for (size_t i = 256; i < n && !split; i += 256) split = !inside(a + i, 1, real_sizes);
@@ -55,7 +55,7 @@ __attribute__((noinline, cold)) void look(uintptr_t a, size_t n, races::Kind kin
     }
     fault.kind = BOUNDS, fault.line = line, fault.pc = (uint64_t)pc;
     fault.address = a, fault.size = n, fault.write = kind != READS;
-    // The variable that it belongs to or follows most closely.
+    // The variable that the address belongs to, or the last one before it.
     uintptr_t best = 0;
     for (int i = 0; i < variable_count; i++) {
         Variable &v = variables[i];
@@ -89,7 +89,7 @@ int races::variable_at(uintptr_t a, int *space) {
 namespace {
 
 #ifdef __linux__
-// Finds where this module's variables lie.
+// Finds the addresses of this module's variables.
 int find_variables(dl_phdr_info *info, size_t, void *range) {
     uint64_t *r = (uint64_t *)range, here = (uint64_t)&h2d_dynamic;
     for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -113,7 +113,7 @@ void fill_in_variables() {
         if (v.start + v.with_gap > high) high = v.start + v.with_gap;
         for (int j = 0; j < h2d_shared_count && !v.shared; j++) {
             const Shared &s = h2d_shared[j];
-            if (!v.line) {  // clang gives a name only
+            if (!v.line) {  // clang gives only a name
                 char wanted[200];
                 snprintf(wanted, sizeof wanted, " %s ", v.name);
                 v.shared = strstr(s.names, wanted) != nullptr;
@@ -142,7 +142,7 @@ void fill_in_variables() {
         if (!LIKELY(inside(a, n, sizes))) look(a, n, #name[0] == 's' ? WRITES : READS, 0, __builtin_return_address(0)); \
     }
 #define HOOKS(n) HOOK(load##n, n) HOOK(store##n, n)
-// The same from code compiled for seeded runs, which tells of every read and every write.
+// The hooks of code compiled for seeded runs, which reports every read and every write.
 #define PLAIN_HOOK(name, kind, n)                                                        \
     extern "C" H2D_HIDDEN void __tsan_##name##n(uintptr_t a) {                           \
         if (!LIKELY(inside(a, n, sizes))) look(a, n, kind, 0, __builtin_return_address(0)); \
@@ -181,7 +181,7 @@ H2D_HIDDEN void *__asan_memset(void *to, int value, size_t n) {
     look((uintptr_t)to, n, WRITES, 0, __builtin_return_address(0));
     return memset(to, value, n);
 }
-// A variable's name without the function that clang puts before it.
+// A variable's name without the function's name that clang puts before it.
 static const char *own_name(const char *name) {
     const char *found = name;
     for (const char *at = name; (at = strstr(at, "::")); found = at += 2) {

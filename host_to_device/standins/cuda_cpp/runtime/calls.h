@@ -1,4 +1,4 @@
-// What kernels call: h2d_runtime.h declares it.
+// The functions that kernels call; h2d_runtime.h declares them.
 #pragma once
 
 namespace h2d {
@@ -66,7 +66,7 @@ int print(const char *format, ...) {
     return count;
 }
 
-struct Piece { size_t size; bool used; };  // lies before the memory of kernels' malloc
+struct Piece { size_t size; bool used; };  // header of each piece of memory from a kernel's malloc
 
 void *take(size_t size) {
     size = (size + 15) & ~(size_t)15;
@@ -84,7 +84,7 @@ void *take(size_t size) {
         }
         at += 16 + p->size;
     }
-    return nullptr;  // as CUDA's, when its heap of 8 MiB is full
+    return nullptr;  // as in CUDA when its heap of 8 MiB is full
 }
 
 void give(void *memory) {

@@ -1,18 +1,18 @@
-// Which accesses of a watched launch nothing orders. The rule is that of host_to_device/checking/memory.py: barriers
-// order the threads of a block, __syncwarp those of its mask, and a fence followed by an atomic whoever comes to the
-// same address by an atomic later. All threads take turns in one process, so a clock that ticks at each of these
-// events says what lies before it: an access is as old as the last tick before it.
+// Finds accesses of a watched launch that nothing orders. The rule is that of host_to_device/checking/memory.py: a
+// barrier orders the threads of a block, __syncwarp orders the threads of its mask, and a fence followed by an atomic
+// orders the thread before every thread whose atomic reaches the same address later. All threads take turns in one
+// process, so one clock that ticks at each of these events gives each access a time: that of the last tick before it.
 #pragma once
 
 namespace races {
 
 const unsigned THREADS = 1024, MOST_FOUND = 64;
 const uint32_t IN_CODE = 1u << 31;
-const size_t MOST_MEMORY = 640u << 20;  // for cells; beyond, accesses of memory not seen before go unwatched
+const size_t MOST_MEMORY = 640u << 20;  // for cells; beyond it, accesses of memory without cells are not watched
 
-enum Kind { READS, WRITES, CHANGES };  // the last is an atomic's
+enum Kind { READS, WRITES, CHANGES };  // CHANGES: an atomic
 
-// who: the block's number plus one, the thread's and the kind; site: a line, or a place in the code.
+// who: the block's number plus one, the thread's number and the kind; site: a line, or an address in the code.
 struct Access { uint64_t who; uint32_t time, site; };
 struct Cell { uint32_t generation; bool written; Access write, read, other_thread, other_block, atomic; };
 
@@ -21,7 +21,7 @@ uint64_t block_of(uint64_t who) { return (who >> 12) - 1; }
 unsigned thread_of(uint64_t who) { return who >> 2 & 1023; }
 Kind kind_of(uint64_t who) { return (Kind)(who & 3); }
 
-// ---------------------------------------------------------------- tables from numbers to what belongs to them
+// ---------------------------------------------------------------- hash tables with numbers as keys
 
 template <class V> struct Table {
     struct Row { uint64_t key; V value; };  // a key is never 0
@@ -36,7 +36,7 @@ template <class V> struct Table {
             if (!row.key) return nullptr;
         }
     }
-    V *put(uint64_t key) {  // the row's value, all zeros where it is new; nullptr without memory
+    V *put(uint64_t key) {  // the row's value, all zeros in a new row; nullptr if memory is short
         if (used * 2 >= size) {
             Table grown = {};
             grown.size = size ? size * 2 : 16;
@@ -65,10 +65,10 @@ template <class V> struct Table {
     }
 };
 
-// ---------------------------------------------------------------- what one thread knows of others
+// ---------------------------------------------------------------- the order between threads
 
-// Up to when the accesses of a thread, or with thread 1023 + 1 those of a whole block, lie before: for all, and for
-// threads of the same block.
+// The time up to which the accesses of a thread (of a whole block for thread 1023 + 1) are ordered before a later
+// access: before one of any thread, and before one of a thread in the same block.
 struct Until { uint32_t device, block; };
 typedef Table<Until> Known;
 uint64_t about(uint64_t block, unsigned thread) { return (block + 1) << 11 | thread; }
@@ -99,18 +99,18 @@ bool watching, partial, any_fence;
 uint32_t clock_, barrier;  // the time, and that of this block's last barrier
 uint32_t generation;       // of shared memory: one a block
 uint64_t block;
-uint32_t lanes[THREADS][64];  // of each thread: up to when it knows each lane of its warp
+uint32_t lanes[THREADS][64];  // for each thread: the time up to which each lane of its warp is ordered before it
 struct Fences { uint32_t device, block, barrier; } fences[THREADS];  // the last of each thread; and of the last
                                                                      // for the device, the barrier before it
 Known block_known, thread_known[THREADS];
-Table<Known> told;  // what atomics at an address have published
+Table<Known> told;  // the order that atomics at an address have published
 Table<Page> pages;
 size_t memory;
 Found found[MOST_FOUND];
 unsigned found_count;
 struct { uintptr_t address; size_t size; uint32_t site; unsigned thread; char old[16]; } pending;  // a store to come
 
-// What of the launch's memory an address lies in: the variable as in Found, -3 where nothing is watched.
+// The memory that an address lies in: the variable as in Found, or -3 if it is not watched.
 int variable_at(uintptr_t address, int *space);
 
 void begin(bool watch) {
@@ -209,7 +209,7 @@ bool split(Page &page) {
     return true;
 }
 
-// Looks at one access. `same`: a store that changes nothing.
+// Examines one access. `same`: a store that changes nothing.
 void record(uintptr_t address, size_t size, Kind kind, uint32_t site, unsigned thread, bool same, unsigned warp) {
     int space;
     if (variable_at(address, &space) == -3) return;
@@ -250,7 +250,7 @@ bool written(uintptr_t address) {
     return page && page->cells[page->by_bytes ? address & 1023 : (address & 1023) / 4].written;
 }
 
-// Ends a store that was announced: by now it is done, and memory tells whether it has changed anything.
+// Examines an announced store: it is done by now, and memory shows whether it changed anything.
 void finish(unsigned warp) {
     if (!pending.size) return;
     size_t size = pending.size;

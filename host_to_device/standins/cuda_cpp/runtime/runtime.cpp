@@ -1,6 +1,6 @@
-// Runs kernels on a processor: the threads of a block one after the other, all on the same stack for as long as
-// none waits. A thread that waits keeps its stack, and the next one goes on with another: a kernel without barriers
-// is a plain loop over its threads, and one with barriers needs no more stacks than threads that wait.
+// Runs kernels on a CPU: the threads of a block one after another, on the same stack as long as no thread waits. A
+// thread that waits keeps its stack, and the next thread uses another. So a kernel without barriers is a plain loop
+// over its threads, and a kernel with barriers needs one stack for each waiting thread.
 #include "h2d_runtime.h"
 #undef NULL
 
@@ -31,7 +31,7 @@ const unsigned MOST_THREADS = 1024, STACK = 128 << 10, GUARD = 16 << 10, HEAP = 
 const unsigned MOST_SHARED = 227 << 10;
 
 extern "C" {
-alignas(256) H2D_HIDDEN char h2d_dynamic[MOST_SHARED];  // what extern __shared__ arrays are
+alignas(256) H2D_HIDDEN char h2d_dynamic[MOST_SHARED];  // the memory of extern __shared__ arrays
 }
 
 namespace h2d {
@@ -40,7 +40,7 @@ bool h2d_busy;
 
 namespace {
 
-// ---------------------------------------------------------------- what the other side sends and gets
+// ---------------------------------------------------------------- messages from and to the Python process
 
 struct Request {
     uint64_t arena, arena_size, table;
@@ -58,20 +58,21 @@ enum Kind { NONE, BOUNDS, STOPPED, BARRIER, WARP, DIVISION, STACK_OVERFLOW, CRAS
 Fault fault;
 bool running, broken, in_kernel;
 
-// ---------------------------------------------------------------- where a kernel may read and write
+// ---------------------------------------------------------------- memory that a kernel may access
 
-// Every access compares with these first. To have all accesses take the slow way, the sizes are set to nothing.
+// Every access is compared with these ranges first. Sizes of zero send all accesses to the slow path.
 struct Ranges { uint64_t arena, image, dynamic, stacks; } sizes, real_sizes;
 uint64_t arena, image;
 char *stacks;
-const uint16_t *valid;             // of each 256 bytes of the arena, how many belong to an array
-const unsigned char *image_valid;  // of each 8 bytes of variables: 0 all, 1 to 7 the first so many, 255 none
+const uint16_t *valid;             // for each 256 bytes of the arena: how many belong to an array
+const unsigned char *image_valid;  // for each 8 bytes of variables: 0 all valid, 1 to 7 that many, 255 none
 char *heap;
 
 enum { CALM, YIELD, STOP };
 volatile sig_atomic_t attention;
 double ends;
-bool shaking, alone;  // a seed was given: switch threads at random accesses; no other process runs this kernel
+bool shaking;  // a seed is given: threads switch at random accesses
+bool alone;    // no other process runs this kernel
 uint64_t noise;
 
 struct Registered {  // as the compilers lay it out
@@ -104,9 +105,9 @@ double now() {
 #include "calls.h"
 #include "signals.h"
 
-// ---------------------------------------------------------------- the doors
+// ---------------------------------------------------------------- functions that runner.py calls
 
-// Runs a kernel. All modules of a process use the same stacks and the same heap: the first makes them.
+// Runs a kernel. All modules of a process use the same stacks and the same heap, which the first module creates.
 EXPORT int h2d_run(const Request *request, void **pointers, Fault *found, void **memory) {
     const Request &r = *request;
     if (!set_up(memory)) return -1;
@@ -162,14 +163,14 @@ EXPORT int h2d_run(const Request *request, void **pointers, Fault *found, void *
     return (int)fault.kind;
 }
 
-// What kernels have printed since the last call.
+// The output of kernels since the last call.
 EXPORT const char *h2d_output(size_t *size) {
     *size = output_size;
     output_size = 0;
     return output;
 }
 
-// Says where a shared variable lies: in code for seeded runs, of which the compiler says nothing itself.
+// Registers a shared variable's address in code for seeded runs, which the compiler does not register itself.
 EXPORT void h2d_place(uint64_t offset, uint64_t size, const char *name) {
     Dl_info info;
     if (!dladdr((void *)&run_block, &info)) return;
@@ -177,7 +178,7 @@ EXPORT void h2d_place(uint64_t offset, uint64_t size, const char *name) {
     variables[variable_count++] = {(uintptr_t)info.dli_fbase + offset, size, size, strdup(name), -1, true};
 }
 
-// How many pieces of so many bytes the last watched launch has left unwritten, and which of them comes first.
+// How many elements of `each` bytes the last watched launch has left unwritten, and the first of them.
 EXPORT uint64_t h2d_unwritten(uint64_t start, uint64_t nbytes, uint64_t each, uint64_t *first) {
     uint64_t count = 0;
     for (uint64_t at = 0; at + each <= nbytes; at += each)
@@ -185,7 +186,7 @@ EXPORT uint64_t h2d_unwritten(uint64_t start, uint64_t nbytes, uint64_t each, ui
     return count;
 }
 
-// A text with a line for each thing that the last watched launch has found, first whether it saw all accesses.
+// A text with a line for each finding of the last watched launch; its first line says whether all were watched.
 EXPORT const char *h2d_races() {
     static char *text;
     static size_t size;

@@ -1,9 +1,9 @@
-// The clock that stops a kernel, crashes, and what is set up before a launch.
+// The timer that stops a kernel, the handlers of crashes, and the set-up of both before a launch.
 #pragma once
 
 namespace {
 
-uint64_t pc_of(void *context) {  // one is added by those who ask: lines are looked up for return addresses
+uint64_t pc_of(void *context) {  // the callers add one, because lines are looked up for return addresses
     ucontext_t *c = (ucontext_t *)context;
 #if defined(__linux__) && defined(__x86_64__)
     return c->uc_mcontext.gregs[REG_RIP];
@@ -22,7 +22,7 @@ const double TICK = 0.02;
 
 void on_tick(int, siginfo_t *, void *context) {
     if (!running || broken) return;
-    if (attention == STOP) {  // no access since the last tick: a loop without any
+    if (attention == STOP) {  // no access since the last tick: a loop without accesses
         fault.kind = STOPPED, fault.pc = pc_of(context) + 1;
         broken = true;
         if (in_kernel) give_up();
@@ -65,7 +65,7 @@ bool set_up(void **memory) {
     return ready = true;
 }
 
-void take_signals() {  // each module has its own runtime, so these are set at every launch
+void take_signals() {  // each module has its own runtime, so every launch sets the handlers
     static char own_stack[64 << 10];
     stack_t stack = {};
     stack.ss_sp = own_stack, stack.ss_size = sizeof own_stack;

@@ -1,5 +1,5 @@
-// The threads of a block: each runs until it waits, for its warp or for the block, and goes on when those that it waits
-// for have come.
+// Runs the threads of a block: each thread runs until it waits for its warp or its block, and continues when the
+// threads that it waits for have arrived.
 #pragma once
 
 namespace {
@@ -75,7 +75,7 @@ void resume(unsigned t) {
     enter();
 }
 
-// A store that this thread has announced is done as soon as it comes by anything else.
+// A store that this thread has announced is done by the thread's next event.
 void finish_store() {
     if (races::watching) races::finish(h2d_warp);
 }
@@ -95,7 +95,7 @@ Bits combine(Operation operation, Bits a, Bits b) {
     }
 }
 
-// Gives those lanes of a warp their results.
+// Computes the results of an operation for these lanes of a warp.
 void exchange(unsigned first, Bits members) {
     Thread *lanes = threads + first;
     Bits together = 0;
@@ -111,7 +111,7 @@ void exchange(unsigned first, Bits members) {
         else if (t.operation == MATCH_ALL) same = same && t.value == leader;
         else if (t.operation >= REDUCE_ADD) together = started ? combine(t.operation, together, t.value) : t.value;
         started = true;
-        // Shuffles and votes bring values and order no memory.
+        // Shuffles and votes exchange values and do not order memory.
         if (races::watching && t.operation == SYNC_WARP && !(members & ((1ull << i) - 1)))
             races::pass_warp(first, members, h2d_warp);
     }
@@ -121,7 +121,7 @@ void exchange(unsigned first, Bits members) {
         t.result = together;
         if (t.operation == SHUFFLE) {
             bool there = t.source >= 0 && t.source < h2d_warp && (members >> t.source & 1);
-            t.result = there ? lanes[t.source].value : t.value;  // CUDA leaves the latter undefined
+            t.result = there ? lanes[t.source].value : t.value;  // in CUDA the second case is undefined
         } else if (t.operation == MATCH_ALL) {
             t.result = same ? t.mask : 0;
         } else if (t.operation == MATCH_ANY) {
@@ -133,7 +133,7 @@ void exchange(unsigned first, Bits members) {
     }
 }
 
-// Lets lanes go on whose whole group has come. The group of __activemask() is whoever has come.
+// Releases the lanes whose whole group has arrived. The group of __activemask() is the lanes that have arrived.
 bool resolve(unsigned first, unsigned count, bool active) {
     Thread *lanes = threads + first;
     Bits alive = 0, here = 0;
@@ -203,7 +203,7 @@ void blame_warp() {
     }
 }
 
-// All that are left wait for the block: lets them go on, or says why they never will.
+// All threads that have not ended wait for the block: releases them, or reports why they can never continue.
 void release_block() {
     unsigned first = MOST_THREADS, count = 0, last = 0;
     for (unsigned t = 0; t < thread_count; t++) {
@@ -233,7 +233,7 @@ void release_block() {
 
 const uint64_t MIXED = 0x200, LEFT_OVER = 0x300;  // as in host_to_device/checking/memory.py
 
-// What shared memory holds at first is anything: all bytes of one kind, of many kinds, or what was there before.
+// Fills shared memory before a block: with one byte, with mixed bytes, or with what an earlier block has left.
 void fill_with(void *memory, size_t size, uint64_t fill) {
     if (fill < 256) memset(memory, (int)fill, size);
     for (size_t i = 0; fill == MIXED && i < size; i++) ((unsigned char *)memory)[i] = (i * 2654435761u) >> 13;

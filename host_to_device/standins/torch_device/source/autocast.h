@@ -1,5 +1,5 @@
-// torch.autocast: which operations get their numbers in lower precision and which in float32 is PyTorch's own list,
-// which comes with the table of operators.
+// torch.autocast: PyTorch's own list, which is part of the table of operators, says which operations get their numbers
+// in lower precision and which in float32.
 #pragma once
 
 #include "operation.h"

@@ -1,4 +1,4 @@
-// Where tensors may be, in PyTorch's words, before anything is done.
+// Checks the devices of an operation's tensors before it runs, with PyTorch's error messages.
 #pragma once
 
 #include "operation.h"
@@ -89,7 +89,7 @@ inline void check_elementwise(const Operation& operation, Values values) {
   }
 }
 
-// Lists may span devices; what meets at one position may not.
+// A list may span devices; the tensors at one position of several lists may not.
 inline void check_each(const Operation& operation, Values values) {
   c10::SmallVector<c10::Device, 8> devices;
   for (const auto& argument : operation.arguments) {

@@ -1,4 +1,4 @@
-// What is counted, and what is said each time the host waits. Relaxed: the numbers are read, never waited upon.
+// The counts, and the call of the listener each time the host waits. Relaxed order: no thread waits for a number.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ inline std::atomic<Listener>& listener() {
   return one;
 }
 
-// How many threads are with the listener, and how often this one is.
+// How many threads are calling the listener, and how deep this thread's calls are nested.
 inline std::atomic<int>& listening() {
   static std::atomic<int> threads{0};
   return threads;
@@ -37,7 +37,7 @@ inline int& own_listening() {
   return times;
 }
 
-// The host stops here until the device is done. The device is always done; who listens hears of it.
+// Here the host would wait until the device is done. It is always done, so this only counts and calls the listener.
 inline void wait(const char* reason) {
   add(counters().waits);
   if (!listener().load(std::memory_order_relaxed)) {

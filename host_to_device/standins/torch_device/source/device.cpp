@@ -1,5 +1,5 @@
-// A device for PyTorch whose memory is the host's: two of them, under the name that PyTorch leaves free for others
-// ("PrivateUse1", renamed to "standin"). Python talks to it through the C functions at the end.
+// Two devices for PyTorch whose memory is the host's, under the name that PyTorch reserves for other projects
+// ("PrivateUse1", renamed to "standin"). Python calls the C functions at the end.
 
 #include "autocast.h"
 #include "natives.h"
@@ -60,7 +60,7 @@ void register_operators(std::istream& table) {
     marked.impl("_copy_from_and_resize", torch::CppFunction::makeFallthrough());
   }
 
-  // One line an operator: its name, what is said of it, and what PyTorch calls its kernel.
+  // One line for each operator: its name, the rule for its devices, and PyTorch's name of its kernel.
   constexpr auto AUTOCAST = c10::DispatchKey::AutocastPrivateUse1;
   library("_", AUTOCAST).fallback(torch::CppFunction::makeFallthrough());
   auto& cast = library("aten", AUTOCAST);
@@ -82,14 +82,14 @@ void register_operators(std::istream& table) {
       continue;
     }
     listed()[name] = {word == "same" ? Rule::SAME : Rule::ELEMENTWISE, method};
-#ifdef H2D_COMPOSED // for the benchmark: without kernels of their own, operators are put together by PyTorch
+#ifdef H2D_COMPOSED // for the benchmark: without own kernels, PyTorch composes operators from others
     continue;
 #endif
     auto has = [&](c10::DispatchKey key) { return known->hasKernelForDispatchKey(key); };
     if (has(c10::DispatchKey::PrivateUse1) || !known->hasComputedKernelForDispatchKey(c10::DispatchKey::CPU)) {
       continue;
     }
-    // What the CPU puts together from differentiable parts has no derivative of its own there.
+    // An operator that the CPU composes from differentiable parts has no derivative of its own there.
     if (has(c10::DispatchKey::CPU) || !has(c10::DispatchKey::CompositeImplicitAutograd)) {
       aten.impl(name.c_str(), torch::CppFunction::makeFromBoxedFunction<&run>());
     }
@@ -120,7 +120,7 @@ thread_local std::string text;
 #pragma GCC visibility push(default)
 extern "C" {
 
-// Start the device, with the table of operators; gives what went wrong, or nullptr.
+// Starts the device with the table of operators; returns an error message, or nullptr.
 const char* h2d_start(const char* table, int64_t capacity) {
   try {
     at_home = true;
@@ -151,7 +151,7 @@ void h2d_counters(int64_t* out) {
   }
 }
 
-// Returns only when nobody is with the listener before any more: with nullptr, it may end.
+// Returns only when no thread is calling the previous listener any more, so that the listener may be deleted.
 void h2d_on_wait(Listener listen) {
   listener() = listen;
   for (int tries = 0; listening() > own_listening() && tries < 2000; tries++) {
@@ -159,8 +159,9 @@ void h2d_on_wait(Listener listen) {
   }
 }
 
-// Nobody listens any more, and Python is about to end. After a backward pass autograd's threads still have Python's
-// objects to drop; one that waits for Python while Python ends takes the process down with it, so they get a moment.
+// Called when Python is about to end: removes the listener, and waits a moment for autograd's threads. After a backward
+// pass they still have to release Python objects, and a thread that waits for Python while Python ends crashes the
+// process.
 void h2d_settle() {
   h2d_on_wait(nullptr);
   if (elsewhere) {
@@ -198,7 +199,7 @@ void h2d_reset_accumulated(int device) {
   pool(device).reset_accumulated();
 }
 
-// Every kind by pool, four numbers each, then retries, out-of-memory errors, segments made and freed.
+// Each kind for each pool, four numbers each; then retries, out-of-memory errors, segments allocated and freed.
 int h2d_memory_stats(int device, int64_t* out) {
   int64_t* begin = out;
   pool(device).read([&](auto& tallies, int64_t retries, int64_t ooms, int64_t made, int64_t freed) {
@@ -247,7 +248,7 @@ uint64_t h2d_initial_seed(int device) {
   return default_generator(c10::DeviceIndex(device)).current_seed();
 }
 
-// Copy the state of a device's generator out, or in; gives its bytes.
+// Copies the state of a device's generator out or in; returns its size in bytes.
 int64_t h2d_random_state(int device, unsigned char* bytes, int into) {
   at::Generator generator = inner_generator(default_generator(c10::DeviceIndex(device)));
   std::lock_guard<std::mutex> lock(generator.mutex());

@@ -1,4 +1,4 @@
-// Devices, streams and events as PyTorch asks for them. All work is done when it has been asked for.
+// The devices, streams and events that PyTorch requests. All work is done during the call that requests it.
 #pragma once
 
 #include "counters.h"
@@ -25,7 +25,7 @@ inline Forks& forks() {
   return *one;
 }
 
-// As with CUDA: who forks after the device was used cannot use it in the child.
+// As with CUDA, a child process cannot use the device if the parent has used it before the fork.
 inline void refuse_fork() {
   TORCH_CHECK(
       !forks().bad.load(std::memory_order_relaxed),
@@ -70,7 +70,7 @@ inline c10::DeviceIndex index_of(std::optional<c10::Device> device) {
   return device->index();
 }
 
-// Functions without `override` are not in every PyTorch that this is compiled against.
+// Functions without `override` do not exist in every PyTorch that this may be compiled for.
 struct Guard final : c10::impl::DeviceGuardImplInterface {
   using Clock = std::chrono::steady_clock;
 

@@ -1,4 +1,4 @@
-// Every operation of the device: the CPU's kernel over the same bytes.
+// Runs every operation of the device: the CPU's kernel over the same bytes.
 #pragma once
 
 #include "checks.h"
@@ -6,13 +6,13 @@
 #include "threads.h"
 
 #include <ATen/core/stack.h>
-#ifdef H2D_PLAIN_FALLBACK // for the benchmark: what is gained
+#ifdef H2D_PLAIN_FALLBACK // for the benchmark: what the code below gains
 #include <ATen/native/CPUFallback.h>
 #endif
 
 namespace standin {
 
-// Tensors of one call with what stands for them on the CPU.
+// The tensors of one call, each with its twin on the CPU.
 struct Call {
   c10::SmallVector<std::pair<at::Tensor, at::Tensor>, 8> stood_for;
   c10::SmallVector<std::pair<c10::StorageImpl*, c10::Storage>, 2> adopted;
@@ -31,7 +31,7 @@ struct Call {
     return stood_for.back().second;
   }
 
-  // Make a tensor of the device of what a kernel gave back. What aliases an argument aliases it afterwards, too.
+  // Makes a tensor of the device from a kernel's result. A result that aliases an argument still aliases it.
   at::Tensor adopt(at::Tensor tensor, c10::DeviceIndex onto) {
     if (!tensor.defined() || !tensor.is_cpu()) {
       return tensor;
@@ -68,7 +68,7 @@ struct Call {
     size_t n = twin.nbytes();
     auto owner = c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(twin.unsafeGetStorageImpl());
     auto* block = new Block{std::move(owner), nullptr, onto};
-    c10::DataPtr pointer = pointer_to(block); // frees the block whatever comes
+    c10::DataPtr pointer = pointer_to(block); // frees the block also after an error
     block->piece = take(n, onto);
     return c10::Storage(c10::make_intrusive<c10::StorageImpl>(
         c10::StorageImpl::use_byte_size_t(),
@@ -129,12 +129,13 @@ inline void read_back(const Operation& operation, Values values) {
   }
 }
 
-// Indices of the CPU are moved first; masks are turned into positions, whose number the host has to know.
+// Moves indices from the CPU first, and turns masks into positions, whose number the host has to know.
 inline void read_indices(const Operation& operation, Values values) {
   const at::Tensor& self = values[0].toTensor();
   if (operation.name.rfind("index.", 0) != 0) {
-    // IndexingUtils.h, canDispatchToMaskedFill: one mask and one number need no positions. For CUDA, the number in
-    // x[mask] = 0 stays on the CPU; for other devices PyTorch puts it there, so a tensor without dimensions is one.
+    // IndexingUtils.h, canDispatchToMaskedFill: one mask and one number need no positions. For CUDA the number in
+    // x[mask] = 0 stays on the CPU. For other devices PyTorch moves it to the device, so a tensor without dimensions
+    // counts as a number here.
     int masks = 0, others = 0;
     each_tensor(values[1], [&](const at::Tensor& index) {
       bool mask = index.scalar_type() == at::kBool || index.scalar_type() == at::kByte;

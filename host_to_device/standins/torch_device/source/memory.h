@@ -1,7 +1,7 @@
-// Device memory: bytes of the host behind storages that PyTorch takes for another device's.
+// Device memory: bytes of the host in storages that PyTorch considers another device's.
 //
-// Each storage of the device has a twin, a storage of the CPU over the same bytes, which owns them. A kernel for the
-// CPU works on the twins; what it makes is adopted by giving its storage a device storage, without a copy.
+// Each storage of the device has a twin: a storage of the CPU over the same bytes, which owns them. The CPU's kernels
+// work on the twins. A kernel's new result gets a device storage over its bytes, without a copy.
 #pragma once
 
 #include "guard.h"
@@ -21,11 +21,11 @@
 
 namespace standin {
 
-// The device whose operation a kernel for the CPU runs for in this thread; -1 outside of operations.
+// The device for which a CPU kernel runs in this thread; -1 outside of operations.
 inline thread_local int running_for = -1;
 
-// The CPU's own allocator, which first asks the device where a kernel runs for one: what does not fit is refused
-// before anything is written, and before it can take more than the machine has.
+// The CPU's allocator. While a kernel runs for a device, it asks the device first, which refuses an allocation that
+// does not fit before anything is written, and before the machine's own memory runs out.
 struct HostAllocator final : c10::Allocator {
   c10::Allocator* inner = nullptr;
 
@@ -53,7 +53,7 @@ inline HostAllocator& host_allocator() {
 
 struct Block {
   c10::intrusive_ptr<c10::StorageImpl> twin;
-  Piece* piece; // nullptr where there are no bytes
+  Piece* piece; // nullptr for a storage of 0 bytes
   c10::DeviceIndex device;
 };
 
@@ -124,7 +124,7 @@ struct DeviceAllocator final : AllocatorBase {
     }
   }
   void recordStream(const c10::DataPtr&, c10::Stream) override {}
-  std::pair<size_t, size_t> getMemoryInfo(c10::DeviceIndex device) { // newer than the class: overrides where it can
+  std::pair<size_t, size_t> getMemoryInfo(c10::DeviceIndex device) { // overrides it in newer PyTorch only
     check_ordinal(device);
     return pool(device).info();
   }
@@ -180,7 +180,7 @@ inline Block* block_of(const c10::Storage& storage) {
   return static_cast<Block*>(pointer.get_context());
 }
 
-// Whether the device made a storage. PyTorch makes some itself over memory of the device: to write files, say.
+// Whether the device made a storage. PyTorch makes some itself over device memory, for example to write files.
 inline bool is_own(const c10::Storage& storage) {
   return storage.data_ptr().get_deleter() == &free_block;
 }
@@ -198,7 +198,7 @@ inline c10::intrusive_ptr<c10::StorageImpl> twin_of(const c10::Storage& storage)
       /*resizable=*/false);
 }
 
-// The device storage follows its twin where that has got other bytes.
+// Updates the device storage if its twin has got other bytes.
 inline void follow_twin(const c10::Storage& storage) {
   Block* block = block_of(storage);
   size_t n = block->twin->nbytes();
@@ -237,7 +237,7 @@ inline void resize_storage(const c10::Storage& storage, size_t n) {
   impl->set_nbytes(n);
 }
 
-// Page-locked memory is memory that PyTorch believes to be page-locked.
+// Pinned memory is ordinary memory that this allocator reports to PyTorch as pinned.
 class PinnedAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t n) override {
@@ -284,7 +284,7 @@ inline PinnedAllocator& pinned_allocator() {
   return *one;
 }
 
-// What a tensor is beside its numbers: conjugated or negated on reading, or a number that was wrapped.
+// Marks of a tensor: conjugated or negated when it is read, or made from a Python number.
 inline void copy_marks(const c10::TensorImpl* from, c10::TensorImpl* to) {
   if (from->is_wrapped_number()) {
     to->set_wrapped_number(true);
@@ -300,7 +300,7 @@ inline void copy_marks(const c10::TensorImpl* from, c10::TensorImpl* to) {
   }
 }
 
-// A tensor of the CPU over the same bytes.
+// A CPU tensor over the same bytes.
 inline at::Tensor on_cpu(const at::Tensor& tensor) {
   auto* impl = tensor.unsafeGetTensorImpl();
   auto result = at::detail::make_tensor<c10::TensorImpl>(

@@ -1,4 +1,4 @@
-// What the device does itself: empty tensors, views, copies, and leading convolutions to the CPU's.
+// Operations of the device itself: empty tensors, views, copies, and the call of the CPU's convolutions.
 #pragma once
 
 #include "kernels.h"
@@ -47,7 +47,7 @@ inline at::Tensor empty_strided(
   return at::detail::empty_strided_generic(size, stride, &device_allocator(), keys, c10::dtype_or_default(dtype));
 }
 
-// Gives no memory: what is known to be zero has none, until somebody needs the zeros.
+// Allocates no memory: a tensor that is known to be zero gets memory when its zeros are needed.
 struct Nowhere final : c10::Allocator {
   c10::Device device;
   explicit Nowhere(c10::Device device) : device(device) {}
@@ -127,7 +127,7 @@ inline at::Tensor& set_nothing(at::Tensor& self) {
 
 // ---------------------------------------------------------------- copies
 
-// copy_device_to_device of aten/src/ATen/native/cuda/Copy.cu: bytes as they are, without a kernel.
+// copy_device_to_device of aten/src/ATen/native/cuda/Copy.cu: copies bytes without a kernel.
 inline bool plain(const at::Tensor& from, const at::Tensor& to) {
   return from.scalar_type() == to.scalar_type() && from.is_conj() == to.is_conj() && from.is_neg() == to.is_neg() &&
       ((from.is_contiguous() && to.is_contiguous()) ||
@@ -202,7 +202,7 @@ inline at::Scalar item(const at::Tensor& self) {
 
 // ---------------------------------------------------------------- the rest
 
-// Whether `module.to` may keep a Parameter and change what it holds, as it does between the CPU and CUDA.
+// Whether `module.to` may keep a Parameter and replace its data, as it does between the CPU and CUDA.
 inline bool keeps_its_identity(const at::Tensor& self, const at::Tensor& from) {
   auto simple = [](const at::Tensor& tensor) {
     return (tensor.is_cpu() || tensor.device().type() == TYPE) && tensor.layout() == c10::kStrided &&

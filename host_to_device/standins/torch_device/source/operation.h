@@ -1,4 +1,4 @@
-// What is known of an operator: which arguments hold tensors, where they have to be, whether the host waits.
+// Describes an operator: which arguments hold tensors, on which devices they must be, whether the host waits.
 #pragma once
 
 #include "memory.h"
@@ -17,15 +17,15 @@ namespace standin {
 using Values = c10::IValue*; // the arguments on the stack
 
 enum class Rule {
-  SAME, // all on one device, as PyTorch's generated code asks of every kernel for CUDA
-  ELEMENTWISE, // as TensorIterator asks: tensors of the CPU without dimensions are allowed
-  EACH, // as TensorIterator asks, for each position of lists
+  SAME, // all on one device, as PyTorch's generated code requires of every CUDA kernel
+  ELEMENTWISE, // as TensorIterator requires: CPU tensors without dimensions are allowed
+  EACH, // as TensorIterator requires, for each position of lists
   INDEX,
   MASK,
   ANY,
 };
 
-// What a kernel for CUDA reads back on the host before it can go on.
+// The values that a CUDA kernel's host code must read back before it can continue.
 struct ReadBack {
   int copies = 0;
   int bytes = 0; // of each copy; 0: one element of the first tensor
@@ -33,7 +33,7 @@ struct ReadBack {
 
 struct Product {
   const char* kernel;
-  int argument; // that is multiplied
+  int argument; // the argument that is multiplied
 };
 
 struct Operation {
@@ -45,13 +45,13 @@ struct Operation {
   };
 
   std::string name; // with its overload: "add.Tensor"
-  std::string method; // as PyTorch calls the kernel in its errors
+  std::string method; // PyTorch's name of the kernel in its errors
   Rule rule = Rule::SAME;
   bool view = false;
   const Product* product = nullptr;
   ReadBack read_back;
-  int count = 0; // of arguments
-  std::vector<Argument> arguments; // those that hold something of interest
+  int count = 0; // number of arguments
+  std::vector<Argument> arguments; // those that hold tensors or other values of interest
   std::vector<std::pair<int, std::string>> checked; // index and name, in the order of the check
 };
 

@@ -1,4 +1,4 @@
-// A model, in numbers alone, of how PyTorch's caching allocator for CUDA hands out a device's memory.
+// A model of PyTorch's caching allocator for CUDA: it tracks sizes and addresses only, and holds no memory.
 //
 // Sizes and rules are those of c10/cuda/CUDACachingAllocator.cpp: blocks of multiples of 512 bytes; up to 1 MiB from
 // segments of 2 MiB, below 10 MiB from segments of 20 MiB, beyond that from segments of their own, in multiples of
@@ -72,7 +72,7 @@ inline std::string in_words(size_t bytes) {
 
 class Pool {
  public:
-  // Take `n` bytes, n > 0; raises torch.OutOfMemoryError.
+  // Allocates `n` bytes, n > 0; raises torch.OutOfMemoryError.
   Piece* take(size_t n) {
     std::lock_guard<std::mutex> lock(mutex_);
     size_t size = rounded(n);
@@ -150,7 +150,7 @@ class Pool {
     }
   }
 
-  // Refuse what cannot fit, before a kernel makes it.
+  // Refuses an allocation that cannot fit, before a kernel makes it.
   void expect(size_t n) {
     if (n < roughly_left_.load(std::memory_order_relaxed)) {
       return;
@@ -247,7 +247,7 @@ class Pool {
     return text.str();
   }
 
-  // For the length of a fork, so that the child does not find it half changed.
+  // Locked during a fork, so that the child does not get a half-changed state.
   void lock() {
     mutex_.lock();
   }
@@ -369,7 +369,7 @@ class Pool {
   }
 
   std::mutex mutex_;
-  std::set<Piece*, Less> free_[2]; // by whether they are small
+  std::set<Piece*, Less> free_[2]; // free pieces: of large segments, of small segments
   std::map<uint64_t, Piece*> segments_; // by address, each with its first piece
   std::array<std::array<Tally, POOLS>, KINDS> tallies_{};
   uint64_t next_address_ = uint64_t(0x7f) << 40;

@@ -1,4 +1,4 @@
-// Random numbers: one generator a device, with the CPU's algorithm and a state of its own.
+// Random numbers: one generator for each device, with the CPU's algorithm and its own state.
 //
 // As on CUDA, a seed gives other numbers than on the CPU: the generator inside is seeded with another number.
 #pragma once

@@ -1,4 +1,4 @@
-// The cells of LSTM and GRU, which PyTorch asks of every device as one kernel and the CPU does not have as one.
+// The cells of LSTM and GRU: PyTorch requires them of every device as one kernel, which the CPU does not have.
 #pragma once
 
 #include <ATen/TensorOperators.h>

@@ -1,6 +1,6 @@
-// How many threads a kernel gets. Backward passes run in a thread of their own, and OpenMP starts workers for each
-// thread that asks; those of one keep spinning for a while and slow down the other's. Outside the main thread, small
-// work is done by one; in it, everything is as on the CPU, to the last bit.
+// Chooses how many threads a kernel gets. Backward passes run in another thread, and OpenMP starts workers for each
+// thread that calls it. After their work the workers of one thread spin for a while and slow down the other's. So
+// outside the main thread, one thread does small work; in the main thread everything is as on the CPU, to the last bit.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace standin {
 constexpr int64_t ALONE = 1 << 16; // elements in all tensors of a call; PyTorch's own grain is half of it
 
 inline thread_local bool at_home = false; // whether this thread started the device
-inline std::atomic<bool> elsewhere{false}; // whether another one has used it: autograd's, say
+inline std::atomic<bool> elsewhere{false}; // whether another thread, such as autograd's, has used it
 
 class Threads {
  public:
@@ -36,7 +36,7 @@ class Threads {
   using Set = void (*)(int);
   using Most = int (*)();
 
-  // Of the OpenMP that PyTorch has loaded, where it has one.
+  // A function of the OpenMP that PyTorch has loaded, if it has loaded one.
   static Set set() {
     static auto found = reinterpret_cast<Set>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
     return found;
