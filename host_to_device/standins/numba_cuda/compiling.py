@@ -25,7 +25,7 @@ import numba
 import numpy as np
 from numba import types
 from numba.core import errors
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import AnalysisPass, PassManager, register_pass
 from numba.core.registry import cpu_target
 from numba.np import numpy_support
@@ -406,8 +406,6 @@ def infer(module: Module, cut: regions.Cut, arguments: tuple[types.Type, ...]) -
 
 
 def _infer(function: Callable, signature: tuple[types.Type, ...]) -> None:
-    from numba.core.compiler import Flags
-
     flags = Flags()
     flags.error_model, flags.nrt = "numpy", True
     typing, target = cpu_target.typing_context, cpu_target.target_context
