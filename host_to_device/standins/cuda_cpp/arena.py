@@ -303,7 +303,7 @@ def owns(array: np.ndarray) -> bool:
 
 
 def _forget() -> None:
-    """After a fork, let the child allocate in an arena of its own; its parent's device memory stays shared."""
+    """After a fork, let the child allocate in a new arena; its parent's device memory stays shared."""
     global _arena, _creating
     if _arena is not None:
         _earlier.append(_arena)

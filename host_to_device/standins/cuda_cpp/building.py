@@ -1,4 +1,4 @@
-"""From a source to a compiled file and a description of what is in it, kept in memory and in the cache."""
+"""Compiles a source to a file and describes its kernels; both are kept in memory and in the cache."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Source(NamedTuple):
 
     @property
     def includes_files(self) -> bool:
-        """Whether the learner's own files belong to it, which may change while the text stays the same."""
+        """Whether it includes the learner's own files, which may change while the text stays the same."""
         return any(option.startswith(("-I", "-include")) for option in self.options)
 
 

@@ -42,7 +42,7 @@ class Function:
     Attributes
     ----------
     name
-        The kernel's name, or the name expression that asked for it.
+        The kernel's name, or the name expression for which it was compiled.
     c_linkage
         Whether it is declared `extern "C"`: only then does CUDA know it by its plain name.
     parameters

@@ -19,7 +19,7 @@ from host_to_device.standins.cuda_cpp.sources import FILE
 ARCHITECTURE = "sm_75"  # the oldest that CUDA 13 compiles for
 
 OF_SOURCE = re.compile(rf"^{re.escape(FILE)}\((\d+)\): (?:catastrophic )?error: (.*)$", re.MULTILINE)
-# NVRTC puts name expressions into a file of its own, one `#pragma` each.
+# NVRTC reports errors of name expressions in a file `__nv_name_map`, with one `#pragma` for each expression.
 OF_NAME = re.compile(r"^__nv_name_map\(\d+\): error: (.*)\n\s*#pragma nv_mangled_name (.*)$", re.MULTILINE)
 OF_LINKER = re.compile(r"^ptxas (?:error|fatal)\s*: (.*)$", re.MULTILINE)
 

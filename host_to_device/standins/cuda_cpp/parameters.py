@@ -1,4 +1,4 @@
-"""What a kernel is called with: its parameters, and the arrays of one launch."""
+"""The parameters of a kernel, and the arrays that one launch passes for them."""
 
 from __future__ import annotations
 

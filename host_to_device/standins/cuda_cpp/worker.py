@@ -133,7 +133,7 @@ def stop() -> None:
 
 
 def ask(messages: list[tuple], seconds: float) -> list[tuple]:
-    """Send each message to a process of its own, and return the answers.
+    """Send each message to a different process, and return the answers.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How launches run on the stand-in: compiled or interpreted, in which order, for how long."""
+"""The settings of launches on the stand-in: compiled or interpreted, the order of threads, the time limit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HAS_NUMBA = importlib.util.find_spec("numba") is not None
 
 @dataclass(frozen=True)
 class Settings:
-    """How launches run: compiled if Numba is installed, in order, for a minute at most."""
+    """The settings of a launch. By default it is compiled if Numba is installed, in order, for at most a minute."""
 
     interpreted: bool = not HAS_NUMBA
     seed: int | None = None

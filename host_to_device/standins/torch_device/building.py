@@ -35,7 +35,7 @@ def find_compiler() -> compiler.Compiler:
     Raises
     ------
     SetUpError
-        If there is neither. The compiler in `ziglang` is of no use: its C++ library is not the one of PyTorch.
+        If there is neither. The compiler in `ziglang` cannot be used: its C++ library is not PyTorch's.
     """
     with contextlib.suppress(CompileError):
         found = compiler.find()

@@ -18,13 +18,13 @@ DIFFERENCES = (
     Difference(
         "asynchrony",
         "an operation is queued; the host goes on and waits when it needs a result",
-        "an operation is done when the call returns; waits are counted where CUDA would wait",
+        "an operation is done when the call returns; a wait is counted where the host would wait for CUDA",
         "the host does the device's work",
     ),
     Difference(
         "times",
-        "those of the GPU",
-        "those of this machine's CPU, which say nothing about a GPU",
+        "the GPU's times",
+        "the times of this machine's CPU, which say nothing about a GPU",
         "the kernels are PyTorch's kernels for the CPU",
     ),
     Difference(
@@ -36,14 +36,14 @@ DIFFERENCES = (
     Difference(
         "random numbers",
         "Philox; a state of 16 bytes",
-        "the CPU's generator under another seed, one a device; a state of 5056 bytes",
-        "a seed gives other numbers than on the CPU, as on CUDA, but not CUDA's own",
+        "the CPU's generator with another seed, one for each device; a state of 5056 bytes",
+        "as on CUDA, a seed gives other numbers than on the CPU; they are not CUDA's numbers",
     ),
     Difference(
         "an index out of range (indexing, embedding, target of a loss)",
         "a device-side assert, reported by a later call; the process has to be restarted",
         "IndexError at once",
-        "the CPU's kernels look before they read",
+        "the CPU's kernels check each index before they read",
     ),
     Difference(
         "prefix of the device's errors",
@@ -55,7 +55,7 @@ DIFFERENCES = (
         'names in "(when checking argument in method …)"',
         "wrapper_CUDA_mm",
         "wrapper_PrivateUse1_mm",
-        "PyTorch's own name for devices that others add",
+        "PyTorch's own name for devices that other projects add",
     ),
     Difference(
         "type of a tensor",
@@ -67,12 +67,12 @@ DIFFERENCES = (
         "names of types in the messages of autograd",
         "[torch.cuda.FloatTensor [2]]",
         "[standinFloatType [2]]",
-        "PyTorch rewrites its inner names for the CPU and CUDA only",
+        "PyTorch replaces its internal names for the CPU and CUDA only",
     ),
     Difference(
         "operations counted for dropout, attention, LSTM and GRU",
         "one fused kernel, or a few of cuDNN's",
-        "those that they are put together from",
+        "the operations that they consist of",
         "PyTorch chooses the fused kernels by the name of the device",
     ),
     Difference(
@@ -85,30 +85,30 @@ DIFFERENCES = (
         "x[mask] = t, with t on the device and without dimensions",
         "the host waits for the number of elements",
         "no wait is counted",
-        "it cannot be told from x[mask] = 0",
+        "the device cannot distinguish it from x[mask] = 0",
     ),
     Difference(
         "memory of libraries",
         "cuBLAS and cuDNN keep workspaces, counted as allocated; the CUDA context takes some hundred MiB",
-        "none",
+        "no memory",
         "there are no such libraries here",
     ),
     Difference(
         "memory within an operation",
         "temporary memory of a kernel counts in the peak",
-        "only what an operation gives back counts",
+        "only the results of an operation count",
         "temporary memory of the CPU's kernels is not what CUDA's kernels need",
     ),
     Difference(
         "size of the device",
-        "what the card has",
+        "the memory of the GPU",
         "4 GiB each, or a quarter of this machine's memory where that is less",
-        "an out-of-memory error must not end the machine's own work",
+        "the machine's own memory must not run out",
     ),
     Difference(
         "pinned memory",
         "page-locked: copies are faster, and asynchronous",
-        "said to be pinned; copies are what they are without",
+        "reported as pinned; copies do not change",
         "there is no bus to cross",
     ),
     Difference(
@@ -120,19 +120,19 @@ DIFFERENCES = (
     Difference(
         "DLPack",
         "torch.from_dlpack(x) and cupy.from_dlpack(x) share the tensor's memory",
-        "both raise ValueError; torch.from_dlpack(x.__dlpack__()), through a capsule, shares the memory",
-        "Tensor.__dlpack_device__ knows a device that others add only under PyTorch's own name, privateuse1",
+        "both raise ValueError; between PyTorch tensors, torch.from_dlpack(x.__dlpack__()) shares the memory",
+        "Tensor.__dlpack_device__ knows the devices of other projects only as privateuse1, PyTorch's own name",
     ),
     Difference(
         "a tensor sent to another process",
         "torch.multiprocessing sends a handle, and both processes use the same memory",
         "torch.multiprocessing raises RuntimeError; pickle copies the tensor, as on CUDA",
-        "PyTorch shares the memory of the CPU, of CUDA and of no device that others add",
+        "PyTorch does not share the memory of devices that other projects add",
     ),
     Difference(
         "torch.compile, CUDA graphs, NCCL, torch.backends.cudnn",
-        "there",
-        "not there: shown as recorded or documented",
+        "available",
+        "not available: lessons show recorded or documented results",
         "they need CUDA itself",
     ),
     Difference(
