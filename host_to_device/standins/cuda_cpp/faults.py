@@ -26,7 +26,8 @@ NULL_PAGES = 65536  # an address below this comes from a null pointer and an ind
 # An access this close to an array, in bytes, is taken for an access of that array: the threads of one block too many,
 # four bytes each. Farther away the address may have come from any pointer.
 NEAR = 4096
-FARTHEST = 1 << 30  # beyond this distance, in bytes, not even the nearest array is worth mentioning
+FARTHEST = 1 << 30  # an array farther away than this, in bytes, is not mentioned at all
+MOST_NAMED = 4  # arrays that one message mentions, the nearest first
 
 
 def read(data: bytes, kernel: str, path: str, arrays: Sequence[Passed], seconds: float) -> KernelFault:
@@ -79,8 +80,8 @@ def read(data: bytes, kernel: str, path: str, arrays: Sequence[Passed], seconds:
 def _bounds(address: int, size: int, write: bool, text: str, arrays: Sequence[Passed]) -> str:
     """Describe an access out of bounds.
 
-    The access is an element of an array only where its address is `NEAR` that array. Farther away the address is
-    given, and the nearest array of the launch as what it is: the nearest.
+    An address `NEAR` an array counts as an element of it. An address farther away may have come from any array of the
+    launch, so the message gives the address, and the element that it would be of each array.
     """
     does = "write" if write else "read"
     if text:
@@ -89,19 +90,19 @@ def _bounds(address: int, size: int, write: bool, text: str, arrays: Sequence[Pa
         return f"out of bounds: {does} of {size} bytes at byte {offset} of {what}, which has {nbytes} bytes"
     if address < NULL_PAGES:
         return f"out of bounds: {does} through a null pointer"
-    nearest = min(arrays, key=lambda each: _distance(each, address), default=None)
-    far = nearest is None or _distance(nearest, address) > FARTHEST
-    where = f"{size} bytes at {address:#x}, which is in no array on the device"
-    if far:
-        return f"out of bounds: {does} of {where}"
-    element = f"{nearest.name}[{nearest.index(address, size)}]"
-    elements = nearest.array.nbytes // nearest.item_size(size)
-    if _distance(nearest, address) <= NEAR:
-        return f"out of bounds: {does} of {element}, which has {elements} elements"
-    return (
-        f"out of bounds: {does} of {where}; the nearest array of this launch is {nearest.name}, which has {elements} "
-        f"elements, and there it would be {element}"
-    )
+    known = sorted(arrays, key=lambda each: _distance(each, address))
+    known = [each for each in known if _distance(each, address) <= FARTHEST][:MOST_NAMED]
+
+    def element(passed: Passed) -> str:
+        return f"{passed.name}[{passed.index(address, size)}]"
+
+    if known and _distance(known[0], address) <= NEAR:
+        elements = known[0].array.nbytes // known[0].item_size(size)
+        return f"out of bounds: {does} of {element(known[0])}, which has {elements} elements"
+    words = f"out of bounds: {does} of {size} bytes at {address:#x}, which is in no array on the device"
+    if known:
+        words += f"; counted from the launch's arrays it would be {' or '.join(sorted(map(element, known)))}"
+    return words
 
 
 def _distance(passed: Passed, address: int) -> int:
