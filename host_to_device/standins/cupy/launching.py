@@ -7,6 +7,7 @@ fault with its line, a launch that took too long) stay as they are.
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -153,7 +154,8 @@ def launch_generated(
     try:
         launch(function, (-(-size // block_size),), (min(block_size, size),), passed)
     except cuda_cpp.KernelFault as problem:
-        line, text = problem.line, str(problem).replace(DATA, "")
+        # `_layout`, the array of shapes and strides, is not the learner's.
+        line, text = problem.line, re.sub(r" or _layout\[-?\d+\]", "", str(problem)).replace(DATA, "")
         if line in operation:
             learners = operation.index(line) + 1
             text = text.replace(f", line {line}:", f", line {learners} of the operation:")
