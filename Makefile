@@ -39,8 +39,9 @@ outputs: set-up-tests ## run the notebooks on the stand-in and store their outpu
 measure: set-up-course ## measure this machine for measurements/ (ARGS=--again also what is recorded)
 	@$(VENV)/python -m host_to_device.measuring --to measurements $(ARGS)
 
-format: set-up-course ## format and lint code and notebooks
+format: set-up-tests ## format and lint code and notebooks, check types and imports
 	@$(VENV)/python -m ruff check --fix . && $(VENV)/python -m ruff format .
+	@$(VENV)/python -m mypy && $(VENV)/lint-imports --no-cache
 
 lock: set-up-book ## resolve the pins of pyproject.toml (ARGS=--upgrade renews them, --colab tries what Colab ships)
 	@$(VENV)/python tools/lock.py $(ARGS)

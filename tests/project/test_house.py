@@ -9,13 +9,32 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "host_to_device"
-CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+    "contracts"
+]
 PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 
 # One name in several rooms, where it means the same thing in each.
 SAME_MEANING = {
     "__init__": "the room itself",
     "__main__": "what `python -m` runs",
+    "building": "how a shared library is built and kept",
+    "compiler": "the C++ compiler, and CuPy's module of that name",
+    "compiling": "a kernel's way through a compiler",
+    "devices": "what a device is, and which there are",
+    "errors": "what can go wrong, one line each",
+    "kernels": "kernels of a stand-in, or of any",
+    "launching": "what happens at a launch",
+    "lines": "lines of a source",
+    "memory": "CuPy's and Numba's memory, under their names",
+    "names": "the names that a stand-in offers",
+    "numba_ptx": "Numba's way to PTX, and its part in the child process",
+    "nvrtc": "the compiler NVRTC, and its part in the child process",
+    "operators": "the operators of a library",
+    "parameters": "the parameters of a kernel",
+    "profiler": "CuPy's and cupyx's modules of that name",
+    "random": "random numbers, under the libraries' names",
+    "sources": "the source of a kernel",
 }
 
 
@@ -54,14 +73,20 @@ def test_the_page_has_every_room_on_its_floor():
     assert {number: sorted(rooms) for number, rooms in listed.items()} == {
         number: sorted(rooms) for number, rooms in enumerate(floors, 1)
     }
-    folders = {path.name for path in LIBRARY.iterdir() if path.is_dir() and path.name not in ("__pycache__", "measurements")}
+    folders = {
+        path.name
+        for path in LIBRARY.iterdir()
+        if path.is_dir() and path.name not in ("__pycache__", "measurements")
+    }
     assert folders == {room for rooms in floors for room in rooms}
 
 
 def test_tests_stand_in_folders_that_mirror_the_rooms():
     rooms = {path.name for path in LIBRARY.iterdir() if (path / "__init__.py").exists()}
     others = {"book", "commands", "corpora", "lessons", "project", "site"}
-    folders = {path.name for path in (ROOT / "tests").iterdir() if path.is_dir() and path.name != "__pycache__"}
+    folders = {
+        path.name for path in (ROOT / "tests").iterdir() if path.is_dir() and path.name != "__pycache__"
+    }
     assert folders <= rooms | others, folders - rooms - others
     loose = {path.name for path in (ROOT / "tests").glob("test_*.py")}
     assert not loose
@@ -69,5 +94,9 @@ def test_tests_stand_in_folders_that_mirror_the_rooms():
 
 def test_every_path_that_the_page_names_exists():
     named = re.findall(r"`([\w./-]+/[\w./-]*)`", PAGE) + re.findall(r"\]\((?!https?:|#)([^)#]+)", PAGE)
-    missing = [name for name in named if "NN" not in name and not (ROOT / name).exists() and not (LIBRARY / name).exists()]
+    missing = [
+        name
+        for name in named
+        if "NN" not in name and not (ROOT / name).exists() and not (LIBRARY / name).exists()
+    ]
     assert named and not missing
