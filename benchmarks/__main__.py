@@ -20,7 +20,7 @@ BENCHMARKS = {
 def main(arguments: list[str] | None = None) -> int:
     """Run one benchmark and print its report; give the exit status."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("name", help=f"what to measure: {', '.join(BENCHMARKS)}")
+    parser.add_argument("name", metavar="|".join(BENCHMARKS), help="what to measure")
     parser.add_argument("--quick", action="store_true", help="fewer repetitions")
     asked = parser.parse_args(arguments)
     if asked.name not in BENCHMARKS:
