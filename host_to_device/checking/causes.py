@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from host_to_device.checking.accesses import Access, Fault
 from host_to_device.checking.interpreted import BarrierFault
-from host_to_device.checking.memory import Access, Fault
 from host_to_device.checking.racing import Party, advice_for, kind_of_race, pair_of, race_text
 from host_to_device.checking.report import Finding
 from host_to_device.standins.numba_cuda.launching import Launch

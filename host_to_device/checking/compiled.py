@@ -15,8 +15,9 @@ import numpy as np
 from numba import typeof, types
 from numba.core.errors import NumbaError
 
-from host_to_device.checking import instrumenting, memory, watched
-from host_to_device.checking.memory import Access, Fault, Moment, OutOfBudget, Tracked, of_shared
+from host_to_device.checking import accesses as recorded
+from host_to_device.checking import instrumenting, watched
+from host_to_device.checking.accesses import Access, Fault, Moment, OutOfBudget, Tracked, of_shared
 from host_to_device.standins.numba_cuda import compiling
 from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStopped
 from host_to_device.standins.numba_cuda.interpreting import shared_arrays
@@ -127,13 +128,13 @@ class Launched:
         rows, fills, cells = [], [np.zeros(1, np.uint8)], 0
         for whole in self.memories:
             filled = whole.array.copy()
-            memory.fill_with(filled, fill)
-            at = -1 if fill == memory.LEFT_OVER else sum(map(len, fills))
+            recorded.fill_with(filled, fill)
+            at = -1 if fill == recorded.LEFT_OVER else sum(map(len, fills))
             rows.append([whole.start, whole.start + filled.nbytes, cells, whole.unit, 1, at])
             fills.append(filled.reshape(-1).view(np.uint8))
             cells += filled.nbytes // whole.unit
         for group in groups:
-            whole = memory.of_group(group, self.moment, self.ignore)
+            whole = recorded.of_group(group, self.moment, self.ignore)
             rows.append([whole.start, whole.start + whole.array.nbytes, cells, whole.unit, 0, 0])
             cells += whole.array.nbytes // whole.unit
             self.memories.append(whole)

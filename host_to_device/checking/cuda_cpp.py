@@ -2,7 +2,7 @@
 
 The launch runs on copies. The first run, in ascending order, shows faults with their lines. The runs after it, in
 orders shuffled by seeds, are watched: every access to global and shared memory is compared with earlier ones by the
-rule in `checking.memory`. Two accesses that nothing orders are a race. A read of shared memory before anything is
+rule in `checking.accesses`. Two accesses that nothing orders are a race. A read of shared memory before anything is
 stored there is an error if it affects the result.
 """
 
@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from host_to_device.checking.differences import Difference, compared, unwritten_text
-from host_to_device.checking.memory import MIXED, NONSENSE, OTHER_NONSENSE, ZEROS
+from host_to_device.checking.accesses import MIXED, NONSENSE, OTHER_NONSENSE, ZEROS
 from host_to_device.checking.options import CheckOptions
+from host_to_device.checking.outcomes import Difference, compared, unwritten_text
 from host_to_device.checking.racing import Party, advice_for, kind_of_race, pair_of, race_text
 from host_to_device.checking.report import Finding, Report
 from host_to_device.standins.numba_cuda.launching import dimensions

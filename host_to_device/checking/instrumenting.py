@@ -11,7 +11,7 @@ import ast
 import copy
 from dataclasses import replace
 
-from host_to_device.checking.memory import ATOMIC, READ, WRITE
+from host_to_device.checking.accesses import ATOMIC, READ, WRITE
 from host_to_device.standins.numba_cuda import random
 from host_to_device.standins.numba_cuda.rewriting import (
     PREFIX,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from host_to_device.checking.memory import (
+from host_to_device.checking.accesses import (
     NONSENSE,
     Fault,
     Memory,

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from host_to_device.checking.accesses import FILLS, NONSENSE, OutOfBudget
 from host_to_device.checking.causes import Causes, essence
 from host_to_device.checking.copies import overlapping_copies
-from host_to_device.checking.differences import Difference, compared, orders_of, unwritten_text
 from host_to_device.checking.interpreted import Watch
-from host_to_device.checking.memory import FILLS, NONSENSE, OutOfBudget
 from host_to_device.checking.notes import Note, Notes, line_events
 from host_to_device.checking.options import CheckOptions
+from host_to_device.checking.outcomes import Difference, compared, orders_of, unwritten_text
 from host_to_device.checking.places import Place, Source
 from host_to_device.checking.report import Finding, Report
 from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStopped

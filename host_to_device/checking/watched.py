@@ -23,7 +23,7 @@ from numba.core import cgutils
 from numba.core.errors import TypingError
 from numba.extending import intrinsic, overload
 
-from host_to_device.standins.numba_cuda import compiled
+from host_to_device.standins.numba_cuda import compiled_helpers as compiled
 from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStopped
 
 # Nothing here allocates, so Numba's runtime, which counts references, can be left out.

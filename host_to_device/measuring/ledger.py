@@ -156,9 +156,8 @@ class Value(float):
 
 def shipped_folder() -> Path:
     """Return the repository's `measurements/`, or the copy of it in an installed library."""
-    package = places.package()
-    in_checkout = package.parent / "measurements"
-    return in_checkout if (in_checkout / "schema.json").is_file() else package / "measurements"
+    in_checkout = places.PACKAGE.parent / "measurements"
+    return in_checkout if (in_checkout / "schema.json").is_file() else places.PACKAGE / "measurements"
 
 
 def private_folder() -> Path:

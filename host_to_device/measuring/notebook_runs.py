@@ -145,7 +145,7 @@ def run_notebook(path: Path, folder: Path, seconds: float, progress: Callable[[i
 
 def _python_path() -> str:
     """Return a search path on which child processes find this installation of the library."""
-    return os.pathsep.join(filter(None, [str(folders.package().parent), os.environ.get("PYTHONPATH", "")]))
+    return os.pathsep.join(filter(None, [str(folders.PACKAGE.parent), os.environ.get("PYTHONPATH", "")]))
 
 
 @dataclass
@@ -499,7 +499,7 @@ def _said_of(stamp: dict[str, Any]) -> str:
 
 def checkout() -> Path:
     """Return the folder whose notebooks are measured: the library's own checkout, or the current one."""
-    library = folders.package().parent
+    library = folders.PACKAGE.parent
     return library if (library / "notebooks").is_dir() else Path.cwd()
 
 

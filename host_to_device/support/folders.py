@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 NAME = "host-to-device"
-# The folder of this library, wherever in it this module lies.
-PACKAGE = Path(importlib.util.find_spec(__name__.partition(".")[0]).origin).parent
-
-
-def package() -> Path:
-    """Return the folder of the library's package, whatever module asks for it."""
-    from importlib.resources import files
-
-    return Path(str(files(__name__.partition(".")[0])))
+PACKAGE = Path(__file__).resolve().parents[1]  # of the library: other modules ask here, and may move
 
 
 def cache(part: str) -> Path:
     """Return the folder of one kind of file that can be made again, in the user's cache; it need not exist."""
-    from platformdirs import (
-        user_cache_path,  # not before it is needed: the interpreted stand-in runs without it
-    )
+    from platformdirs import user_cache_path  # when it is needed: the interpreted stand-in runs without it
 
     return user_cache_path(NAME, appauthor=False, opinion=False) / part
 

@@ -130,7 +130,7 @@ class Function:
         grid, block, args, shared_mem, seed, seconds
             As for a launch.
         fill
-            The byte that fills shared memory at first (`checking.memory.FILLS`).
+            The byte that fills shared memory at first (`checking.accesses.FILLS`).
         outputs
             Those arrays among the arguments whose unwritten elements are counted.
 

@@ -31,7 +31,7 @@ from numba.core.registry import cpu_target
 from numba.np import numpy_support
 
 from host_to_device.standins.numba_cuda import (
-    compiled,
+    compiled_helpers,
     flow,
     helpers,
     inlining,
@@ -56,15 +56,15 @@ import operator
 import numba
 import numpy as np
 from numba import njit
-from host_to_device.standins.numba_cuda import compiled as {PREFIX}compiled
+from host_to_device.standins.numba_cuda import compiled_helpers as {PREFIX}compiled
 
 {PREFIX}KernelStopped = {PREFIX}compiled.KernelStopped
 {PREFIX}stopped = {PREFIX}compiled.stopped
 {PREFIX}local = np.empty
 """
 NAMES = (
-    *(f"{PREFIX}{name}" for name in compiled.ATOMICS),
-    *(f"{PREFIX}{name}" for name in compiled.TAKERS),
+    *(f"{PREFIX}{name}" for name in compiled_helpers.ATOMICS),
+    *(f"{PREFIX}{name}" for name in compiled_helpers.TAKERS),
     *(
         f"{PREFIX}{name}"
         for name in ("popc", "brev", "clz", "ffs", "fma", "cbrt", "selp", "fence", "fence_block")
@@ -437,7 +437,7 @@ def cache_folder() -> Path | None:
 
 # Every module that influences the compiled code of a kernel.
 _SHAPING = (
-    compiled,
+    compiled_helpers,
     flow,
     helpers,
     inlining,

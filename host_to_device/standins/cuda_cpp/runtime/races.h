@@ -1,4 +1,4 @@
-// Finds accesses of a watched launch that nothing orders. The rule is that of host_to_device/checking/memory.py: a
+// Finds accesses of a watched launch that nothing orders. The rule is that of host_to_device/checking/accesses.py: a
 // barrier orders the threads of a block, __syncwarp orders the threads of its mask, and a fence followed by an atomic
 // orders the thread before every thread whose atomic reaches the same address later. All threads take turns in one
 // process, so one clock that ticks at each of these events gives each access a time: that of the last tick before it.

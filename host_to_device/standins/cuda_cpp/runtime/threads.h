@@ -231,7 +231,7 @@ void release_block() {
     if (races::watching) races::pass_block(thread_count);
 }
 
-const uint64_t MIXED = 0x200, LEFT_OVER = 0x300;  // as in host_to_device/checking/memory.py
+const uint64_t MIXED = 0x200, LEFT_OVER = 0x300;  // as in host_to_device/checking/accesses.py
 
 // Fills shared memory before a block: with one byte, with mixed bytes, or with what an earlier block has left.
 void fill_with(void *memory, size_t size, uint64_t fill) {
