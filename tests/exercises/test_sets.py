@@ -1,4 +1,9 @@
-"""Every set of exercises: in step with its source, solved by its solution, and by none of its wrong answers."""
+"""Every set of exercises: in step with its source, solved by its solution, and by none of its wrong answers.
+
+`make test` interprets the kernels of solutions and wrong answers here: the answer machinery, the checks and their hints
+are the same, and nothing is compiled. `make test-all` compiles them as a learner's notebook does. The solutions also
+run compiled with every commit, as notebooks, where what `h2d.answer` prints is compared with what is stored.
+"""
 
 import contextlib
 import io
@@ -10,6 +15,7 @@ import subprocess
 import sys
 import tarfile
 import textwrap
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -21,6 +27,7 @@ from authoring import notebooks
 from authoring.building import BEGIN, END, STARTED, student_version
 from authoring.solutions import SOLUTION_ONLY, Part, WrongAnswer, nbgrader, read_set, tags
 from host_to_device.exercises import catalogue, definition
+from host_to_device.standins.numba_cuda.launching import stand_in as launches
 from host_to_device.starting import machine
 from tests.exercises.right_otherwise import ANSWERS
 
@@ -172,15 +179,32 @@ def stand_in(tmp_path_factory):
         yield
 
 
+@pytest.fixture(params=["interpreted", pytest.param("compiled", marks=pytest.mark.slow)], scope="module")
+def way(request) -> Iterator[str]:
+    """How the kernels of a set run while a test looks at it; the check of a kernel has ways of its own."""
+    with launches(interpreted=request.param == "interpreted"):
+        yield request.param
+
+
 @cache
-def solved(path: Path) -> tuple[dict, dict[str, str], dict[str, str], dict[str, type]]:
+def solved(path: Path, way: str) -> tuple[dict, dict[str, str], dict[str, str], dict[str, type]]:
     """Run a solution notebook once for all tests; return what `run_cells` does, and the exercises it has defined."""
     return *run_cells(path), dict(definition.in_notebook)
 
 
 @each_set()
-def test_the_solution_is_right_and_has_all_points(path):
-    _, printed, raised, _ = solved(path)
+def test_what_nbval_compares_a_run_of_the_solution_with_is_all_points(path):
+    for part in parts(path):
+        most = nbgrader(part.answer)["points"]
+        assert "nbval-check-output" in tags(part.answer)
+        assert part.answer.outputs[0]["text"].splitlines()[0] == (
+            f"{part.number} is right: {most} of {most} points"
+        )
+
+
+@each_set()
+def test_the_solution_is_right_and_has_all_points(path, way):
+    _, printed, raised, _ = solved(path, way)
     assert raised == {}
     for part in parts(path):
         most = nbgrader(part.answer)["points"]
@@ -206,9 +230,9 @@ def test_in_strict_mode_the_skeleton_ends_where_the_student_begins(path, monkeyp
     assert all("not written yet" in error for error in raised.values())
 
 
-def said_to(path: Path, part: Part, code: str) -> str:
+def said_to(path: Path, part: Part, code: str, way: str) -> str:
     """Return what the check says to an answer in the place of the solution."""
-    names, _, _, exercises = solved(path)
+    names, _, _, exercises = solved(path, way)
     names = dict(names)
     definition.in_notebook.clear()
     definition.in_notebook.update(exercises)
@@ -221,9 +245,9 @@ def said_to(path: Path, part: Part, code: str) -> str:
 
 @each_wrong()
 def test_a_wrong_answer_is_told_what_the_book_quotes_and_nothing_of_another(
-    path: Path, part: Part, wrong: WrongAnswer
+    path: Path, part: Part, wrong: WrongAnswer, way: str
 ):
-    said = said_to(path, part, wrong.code)
+    said = said_to(path, part, wrong.code, way)
     assert f"{part.number} is right" not in said
     assert wrong.says in said
     assert [each.title for each in part.wrong if each is not wrong and each.says in said] == []
@@ -234,10 +258,10 @@ def test_a_wrong_answer_is_told_what_the_book_quotes_and_nothing_of_another(
     [(number, code) for number, _, code in ANSWERS],
     ids=[f"{number} {title}" for number, title, _ in ANSWERS],
 )
-def test_an_answer_that_is_right_in_another_way_is_right(number, code):
+def test_an_answer_that_is_right_in_another_way_is_right(number, code, way):
     path = next(each for each in SOLUTIONS if each.name.startswith(number[:2]))
     part = next(each for each in parts(path) if each.number == number)
-    assert said_to(path, part, textwrap.dedent(code)).startswith(f"{number} is right")
+    assert said_to(path, part, textwrap.dedent(code), way).startswith(f"{number} is right")
 
 
 def test_the_example_of_contributing_works():

@@ -37,10 +37,21 @@ class Visit:
         return any("html-manager" in request for request in self.requests)
 
 
-def weigh(response) -> int:
-    """Return how many bytes a response takes on its way: text compressed, as GitHub Pages sends it."""
-    body = response.body()
-    return len(body) if response.url.split("?")[0].endswith(COMPRESSED) else len(gzip.compress(body, 6))
+@pytest.fixture(scope="module")
+def weigh():
+    """Return a function that tells how many bytes a response takes on its way: text compressed, as GitHub Pages does.
+
+    Pages share most of their files, and what an address of this site answers stays the same while the tests run.
+    """
+    known = {}
+
+    def weigh_once(response) -> int:
+        if response.url not in known:
+            body, packed = response.body(), response.url.split("?")[0].endswith(COMPRESSED)
+            known[response.url] = len(body) if packed else len(gzip.compress(body, 6))
+        return known[response.url]
+
+    return weigh_once
 
 
 def is_fault(said) -> bool:
@@ -76,7 +87,7 @@ def a_sample_first(pages: list[str]) -> list:
 
 
 @pytest.fixture(scope="module")
-def visit(chromium, url):
+def visit(chromium, url, weigh):
     """Open a page once, on a desktop and on a phone; the tests share what was seen."""
 
     @cache
@@ -152,11 +163,16 @@ def test_a_page_paints_at_once(visit, open_page, url, page):
     assert best <= SLOWEST
 
 
-@pytest.mark.parametrize("page", a_sample_first(PAGES))
-def test_every_icon_is_in_a_font(visit, site, page):
+@pytest.fixture(scope="module")
+def held_icons(site) -> set[str]:
+    """The characters that the icon fonts of the site hold."""
     fonts = [TTFont(path) for path in (site / "_static/vendor/fontawesome/webfonts").glob("*.woff")]
-    held = {chr(code) for font in fonts for code in font.getBestCmap()}
-    assert visit(page).icons and not visit(page).icons - held
+    return {chr(code) for font in fonts for code in font.getBestCmap()}
+
+
+@pytest.mark.parametrize("page", a_sample_first(PAGES))
+def test_every_icon_is_in_a_font(visit, held_icons, page):
+    assert visit(page).icons and not visit(page).icons - held_icons
 
 
 @pytest.mark.parametrize("page", a_sample_first(PAGES))
