@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 
@@ -37,17 +38,19 @@ except (ImportError, SetUpError) as problem:  # the tests that need it say so th
     print(f"PyTorch's stand-in device is not there: {problem}")
 """
 
-# What takes longest begins first, so that both workers are done at about the same time. Files that open a browser come
-# last: from the first page on, Playwright's event loop runs in their worker, and nothing else can have one there.
+# The longest files begin first, so that both workers end at about the same time. Files that open a browser come last:
+# from the first page on, Playwright's event loop runs in their worker, and no other event loop can run there.
 FIRST = (
     "tests/standins/torch_device/test_parity.py",  # memory is counted to the byte, before anything else has used it
     "tests/standins/torch_device/",
+    "tests/site/test_pages.py",  # builds the site, which no file that comes later has to wait for
     "tests/exercises/test_sets.py",
+    "tests/checking/test_corpora.py",
     "tests/exercises/test_mutants.py",
-    "tests/standins/numba_cuda/test_types.py",
-    "tests/standins/numba_cuda/test_bad_input.py",
     "tests/exercises/test_answering.py",
-    "tests/exercises/test_nbgrader.py",
+    "tests/standins/numba_cuda/",
+    "tests/checking/",
+    "tests/exercises/",
     "notebooks/",
     "solutions/",
 )
@@ -67,3 +70,37 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.timeout(4 * 3600))  # all mutants of a set take most of an hour
+
+
+# -- how long the tests have taken
+
+SLOWEST = 10  # files that are named at the end of a run
+seconds: Counter[tuple[str, bool]] = (
+    Counter()
+)  # of each file, and whether `make test-all` alone runs the test
+
+
+def pytest_runtest_logreport(report):
+    """Add up what each file takes, in the process that prints the result."""
+    seconds[report.nodeid.partition("::")[0], "slow" in report.keywords] += report.duration
+
+
+def kind_of(file: str) -> str:
+    """Return the kind of proof that a file is: the folder of its tests, or of the notebooks that are run."""
+    folder = file.rpartition("/")[0]
+    return folder if folder in ("notebooks", "solutions") else "/".join(folder.split("/")[:3])
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Name the slowest files, and after `make test-all` the seconds of each kind of proof."""
+    files, kinds = Counter(), {}
+    for (file, slow), taken in seconds.items():
+        files[file] += taken
+        kinds.setdefault(kind_of(file), [0, 0])[slow] += taken
+    terminalreporter.section(f"slowest files, of {sum(files.values()):.0f} s in all workers together")
+    for file, taken in files.most_common(SLOWEST):
+        terminalreporter.write_line(f"{taken:8.1f} s  {file}")
+    if any(slow for _, slow in seconds):
+        terminalreporter.section("seconds of each kind of proof: with every commit, in make test-all alone")
+        for kind, (often, rarely) in sorted(kinds.items(), key=lambda each: -sum(each[1])):
+            terminalreporter.write_line(f"{often:8.0f} s {rarely:8.0f} s  {kind}")
