@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from book import address, lessons
-from tools import colab_packages
+from tools import colab_packages, versions
 
 ROOT = Path(__file__).resolve().parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -290,7 +290,7 @@ def test_both_licences_are_there_in_full():
 
 
 def test_there_are_the_workflows():
-    assert [path.stem for path in WORKFLOWS] == ["colab", "publish", "smoke", "test"]
+    assert [path.stem for path in WORKFLOWS] == ["colab", "publish", "smoke", "test", "weekly"]
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
@@ -299,7 +299,8 @@ def test_a_workflow_is_thin(path):
     assert workflow[True], "YAML reads the key `on` as true"
     assert workflow["permissions"] == {"contents": "read"}
     for job in workflow["jobs"].values():
-        assert job["timeout-minutes"] <= 60
+        everything = {"run": "make test-all"} in job["steps"]
+        assert job["timeout-minutes"] <= (150 if everything else 60)
         for step in job["steps"]:
             if "uses" in step:
                 assert re.fullmatch(r"actions/[a-z-]+@v\d+", step["uses"])
@@ -312,6 +313,35 @@ def test_the_pythons_that_are_promised_are_tested():
     matrix = yaml.safe_load(text(".github/workflows/test.yml"))["jobs"]["test"]["strategy"]["matrix"]
     assert matrix["python"] == ["3.11", "3.12", "3.13"]
     assert PYPROJECT["project"]["requires-python"] == ">=3.11"
+
+
+def test_what_is_cached_follows_the_requirements():
+    """A cache of the environment is for its pins alone; one of kernels may be older, since each entry has a key."""
+    for path in WORKFLOWS:
+        for job in yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].values():
+            for step in job["steps"]:
+                given = step.get("with", {})
+                if "actions/cache" in step.get("uses", ""):
+                    assert "requirements*.txt" in given["key"]
+                    assert "restore-keys" not in given or given["path"] == "~/.cache/host-to-device"
+                if given.get("cache") == "pip":
+                    assert list(ROOT.glob(given["cache-dependency-path"]))
+
+
+def test_the_lowest_and_the_newest_versions_are_tested_and_everything_once_a_week():
+    jobs = yaml.safe_load(text(".github/workflows/weekly.yml"))["jobs"]
+    oldest = PYPROJECT["project"]["requires-python"].removeprefix(">=")
+    matrix = {each["which"]: each["python"] for each in jobs["versions"]["strategy"]["matrix"]["include"]}
+    assert matrix["lowest"] == oldest and matrix["newest"] > oldest
+    assert {"run": "python tools/versions.py ${{ matrix.which }}"} in jobs["versions"]["steps"]
+    assert {"run": "make test-all"} in jobs["everything"]["steps"]
+    lowest, newest = versions.requirements("lowest"), versions.requirements("newest")
+    dependencies = PYPROJECT["project"]["dependencies"]
+    assert newest[: len(dependencies)] == dependencies
+    assert lowest[: len(dependencies)] == [each.replace(">=", "==") for each in dependencies]
+    assert all((ROOT / "tests" / each).exists() for each in (*versions.FOLDERS, *versions.NOT_HERE))
+    with pytest.raises(ValueError, match="neither lowest nor newest"):
+        versions.requirements("middle")
 
 
 def test_hooks_fetch_nothing():
