@@ -51,6 +51,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 60.0  # for what ends: the machine may be busy
 SHORT = 1.0  # for what does not
 
+pytestmark = pytest.mark.usefixtures("way")
+
 
 class Twice(Exercise):
     """A kernel."""

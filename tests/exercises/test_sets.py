@@ -15,7 +15,6 @@ import subprocess
 import sys
 import tarfile
 import textwrap
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -27,7 +26,6 @@ from authoring import notebooks
 from authoring.building import BEGIN, END, STARTED, student_version
 from authoring.solutions import SOLUTION_ONLY, Part, WrongAnswer, nbgrader, read_set, tags
 from host_to_device.exercises import catalogue, definition
-from host_to_device.standins.numba_cuda.launching import stand_in as launches
 from host_to_device.starting import machine
 from tests.exercises.right_otherwise import ANSWERS
 
@@ -177,13 +175,6 @@ def stand_in(tmp_path_factory):
         patch.delenv("NBGRADER_EXECUTION", raising=False)
         machine.start()
         yield
-
-
-@pytest.fixture(params=["interpreted", pytest.param("compiled", marks=pytest.mark.slow)], scope="module")
-def way(request) -> Iterator[str]:
-    """How the kernels of a set run while a test looks at it; the check of a kernel has ways of its own."""
-    with launches(interpreted=request.param == "interpreted"):
-        yield request.param
 
 
 @cache
