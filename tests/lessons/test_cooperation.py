@@ -22,6 +22,12 @@ def stored(cell: str) -> str:
     return "".join("".join(output.get("text", "")) for output in CELLS[cell].outputs)
 
 
+def columns(cell: str) -> list[list[str]]:
+    """Return the rows of the table in a cell of the notebook, its head left out."""
+    lines = [line for line in CELLS[cell].source.splitlines() if line.startswith("|")]
+    return [[entry.strip(" `") for entry in line.strip("|").split("|")] for line in lines[2:]]
+
+
 def rows(table: str) -> list[list[str]]:
     """Return the rows of a table of the chapter, its head left out."""
     body = CHAPTER.split(f":name: {table}\n")[1].split(":::")[0]
@@ -39,10 +45,10 @@ def test_the_six_sums_cost_what_the_chapter_says():
     assert len(counted) == 6 and said == counted
 
 
-def test_the_tiles_have_the_room_that_the_chapter_says():
+def test_the_tiles_have_the_room_that_the_notebook_says():
     printed = stored("occupancy") + stored("many-occupancy")
     counted = re.findall(r"tile +(\d+): occupancy (\d+%)", printed)
-    said = [(row[0].split(" × ")[0], row[4]) for row in rows("tab-tiles")]
+    said = [(row[0].split(" × ")[0], row[4]) for row in columns("many-occupancy-seen")]
     assert len(counted) == 6 and said == counted
 
 
@@ -60,15 +66,15 @@ def compiled(cells: tuple[str, ...], kernel: str, folder: Path, architecture: st
 @pytest.mark.parametrize(
     ("row", "cells", "kernel"),
     [
-        (0, ("tiled",), "tiled_by(32)"),
+        (0, ("at", "tiled"), "tiled_by(32)"),
         (1, ("many",), "many_by(4)"),
         (2, ("many-cpp", "many-cpp-of"), "many_cpp(8)"),
     ],
     ids=["tiled", "many", "many_cpp"],
 )
-def test_an_inner_loop_has_the_requests_that_the_chapter_says(row, cells, kernel, tmp_path):
+def test_an_inner_loop_has_the_requests_that_the_notebook_says(row, cells, kernel, tmp_path):
     """No kernel has multiply-adds or reads of shared memory anywhere else, so the whole of it can be counted."""
-    adds, requests = (int(cell) for cell in rows("tab-inner")[row][1:3])
+    adds, requests = (int(cell) for cell in columns("many-about")[row][1:3])
     for architecture in "sm_80", "sm_90":
         try:
             code = compiled(cells, kernel, tmp_path, architecture)
@@ -78,22 +84,36 @@ def test_an_inner_loop_has_the_requests_that_the_chapter_says(row, cells, kernel
         assert (instructions.count("FFMA"), instructions.count("LDS")) == (adds, requests)
 
 
-def test_what_the_requests_leave_of_the_arithmetic_is_what_the_chapter_says():
+def test_what_the_requests_leave_of_the_arithmetic_is_what_the_notebook_says():
     """A request of a warp takes a cycle, in which an SM makes the multiply-adds of two warps or of four."""
-    for row in rows("tab-inner"):
+    assert len(columns("many-about")) == 3
+    for row in columns("many-about"):
         adds, requests = int(row[1]), int(row[2])
         shares = [min(1, adds / warps / requests) for warps in (2, 4)]
         assert [f"{share:.0%}" for share in shares] == row[3:5]
 
 
-def test_each_element_is_read_as_often_as_the_chapter_says():
-    counted = re.findall(r"(plain|tiled)_traced \[(\d)\]", stored("trace-run"))
-    said = {row[0].strip("`"): row[3] for row in rows("tab-reads")}
-    assert counted == [
-        (kind, said[kernel])
-        for kind, kernel in (("plain", "matmul"), ("tiled", "matmul_tiled"))
-        for _ in "ab"
+def test_each_element_is_loaded_as_often_as_the_chapter_says():
+    counted = re.findall(r"(\w+) [ab] (\d+)", stored("reads-run"))
+    said = {row[0].split("`")[1]: row[3] for row in rows("tab-reads")}
+    assert counted == [(kernel, said[kernel]) for kernel in ("matmul", "matmul_tiled") for _ in "ab"]
+
+
+def test_loads_requests_and_sectors_are_what_the_chapter_says():
+    plain, tiled = stored("counts-run").split("matmul_tiled")
+    counted = [
+        [
+            sum(column)
+            for column in zip(
+                *(map(int, row) for row in re.findall(r"[ab] (\d+) (\d+) (\d+)", part)), strict=True
+            )
+        ]
+        for part in (plain, tiled)
     ]
+    table = [[int(cell.replace(",", "")) for cell in row[1:]] for row in rows("tab-counts")]
+    assert [row[:2] for row in table[:3]] == [list(pair) for pair in zip(*counted, strict=True)]
+    assert table[3][:2] == [2 * 32 * 32 * 4 // 32] * 2
+    assert [row[2] for row in table] == [row[0] / row[1] for row in table]
 
 
 def test_there_are_eight_broken_kernels_and_the_check_finds_seven():
