@@ -34,7 +34,7 @@ def test_the_converter_left_and_changed_what_the_table_says():
     stored = dict(
         reversed(line.split(" | ", 1)) for line in printed("probes-run").splitlines() if " | " in line
     )
-    rows = table("tab-probes")
+    rows = table("tab-probes") + table("tab-probes-rest")
     assert len(rows) == 9
     for line, became in rows:
         kind, _, _ = became.partition(",")
@@ -45,9 +45,10 @@ def test_the_converter_left_and_changed_what_the_table_says():
         assert found == [{"left": "as it was", "changed": "changed"}[kind]], line
 
 
-def test_eight_lines_of_the_sum_are_changed_and_none_of_them_is_in_the_kernel():
+def test_ten_lines_of_the_sum_are_changed_and_none_of_them_is_in_the_kernel():
     text = printed("hip")
-    assert "8 of 24 lines changed" in text and "hipify changes the eight lines" in CHAPTER
+    assert "10 of 31 lines changed" in text
+    assert "Those ten lines.\nIn the kernel it changes nothing." in CHAPTER
     kernel = next(each for each in NOTEBOOK.cells if each.id == "sum").source
     first = int(re.search(r"^ *(\d+) \|.*\n +\| \^ was", text, re.M)[1])
     assert first > len(kernel.splitlines())
@@ -73,6 +74,11 @@ def test_the_table_of_compilers_is_what_they_said(row):
     assert row[5].strip("`") == units.split()[1]
 
 
+def test_a_device_named_hip_is_accepted_and_holds_no_tensor():
+    assert printed("torch-hip").splitlines()[0] == "hip"
+    assert "Could not run 'aten::empty" in printed("torch-hip") and "accepts `torch.device(\"hip\")`" in CHAPTER
+
+
 def test_the_repaired_kernel_is_the_one_that_ran():
     [shown] = re.findall(r"```cpp\n(.*?)```", CHAPTER, re.S)
     assert shown.strip() == printed("portable").strip()
@@ -86,6 +92,7 @@ def test_the_shuffles_are_as_many_as_the_notebook_has_counted():
 
 def test_the_sums_are_those_of_the_notebook():
     assert printed("at-32") == "(32896.0, 32896.0)" and "has to be 32,896" in CHAPTER
+    assert printed("ones").split() == ["32", "lanes:", "128.0", "64", "lanes:", "64.0"]
     assert printed("mistake-run") == "(32896.0, 14400.0)" and "The answer is 14,400." in CHAPTER
     # the sum of 1 to 256 without the upper halves of four wavefronts
     assert sum(number for number in range(1, 257) if (number - 1) % 64 < 32) == 14_400
