@@ -55,11 +55,11 @@ def test_predictions_are_those_of_the_notebook():
         assert factor == predicted[pairs, way][2]
 
 
-def test_requests_and_shares_are_those_of_the_notebook():
-    counted = re.findall(r"(.+?) +(\d) requests, at most (\d+)%", printed("shares"))
+def test_launches_and_shares_are_those_of_the_notebook():
+    counted = re.findall(r"(.+?) +(\d) launches, at most (\d+)%", printed("shares"))
     rows = table("tab-levels")
-    for (way, requests, share), row in zip(counted, (rows[0], rows[1], rows[3]), strict=True):
-        assert row[1] == requests and row[3] == f"{share} %", way
+    for (way, launches, share), row in zip(counted, (rows[0], rows[1], rows[3]), strict=True):
+        assert row[1] == launches and row[3] == f"{share} %", way
 
 
 def test_arrays_drawn_are_arrays_counted():
