@@ -1,8 +1,8 @@
 """Time of one copy over PCI Express 3.0 against its size: latency + size / bandwidth.
 
-Computed, not measured. 16 GB/s is the link's peak and 12 GB/s what pinned memory attains (NVIDIA, "CUDA C++ Best
-Practices Guide", sections on data transfer and pinned memory); 9.6 µs for a request with a wait after it (NVIDIA,
-"Getting Started with CUDA Graphs", which measured it for a short kernel).
+Computed, not measured. 16 GB/s is the link's peak and 12 GB/s what a copy from pinned memory reaches (NVIDIA, "CUDA
+C++ Best Practices Guide", sections on data transfer and pinned memory); 9.6 µs for a copy with a wait after it, as for
+a short kernel with a wait (NVIDIA, "Getting Started with CUDA Graphs").
 """
 
 import matplotlib.pyplot as plt
@@ -22,14 +22,15 @@ def draw() -> Figure:
     knee = LATENCY * PINNED
     ax.plot(knee, 2 * LATENCY, "o", color=COLOURS["orange"])
     ax.annotate(
-        f"{knee / 1e3:.0f} kB: half of the time\nis the price of asking",
+        f"{knee / 1e3:.0f} kB: latency and bytes\ntake the same time",
         (knee, 2 * LATENCY),
         (-8, 22),
         textcoords="offset points",
         ha="right",
         color=COLOURS["orange"],
     )
-    ax.text(110, LATENCY * 0.62, "9.6 µs for asking and waiting", color=COLOURS["blue"], va="top")
+    ax.text(110, LATENCY * 0.62, "latency 9.6 µs", color=COLOURS["blue"], va="top")
+    ax.text(3e8, 0.1, "12 GB/s", color=COLOURS["blue"], ha="right", va="top")
     ax.text(9e8, 1.6e-3, "16 GB/s,\nthe link's peak", color=COLOURS["quiet"], ha="right", va="top")
     ax.set(xlabel="size of the copy", ylabel="time", xlim=(100, 1e9), ylim=(1e-6, 0.2))
     ax.set_xticks([1e2, 1e4, 1e6, 1e8], ["100 B", "10 kB", "1 MB", "100 MB"])

@@ -1,6 +1,6 @@
-"""The same three steps twice: looked at after each, and kept on the device. An order, not times.
+"""The same three steps twice: with `.item()` after each, and kept on the device. An order, not times.
 
-Drawn by the rule of one stream, as `h2d.timeline()` draws it: a request takes the host one unit, its execution two.
+Drawn by the rule of one stream, as `h2d.timeline()` draws it: a launch takes the host one unit, its execution two.
 """
 
 import matplotlib.pyplot as plt
@@ -13,7 +13,7 @@ LOOKED_AT = [
     Event(*each)
     for each in (("operation", "product"), ("operation", "norm"), ("copy", "4 bytes"), ("wait", ""))
 ]
-KEPT = [Event("operation", "product"), Event("operation", "norm, into the log")]
+KEPT = [Event("operation", "product"), Event("operation", "norm")]
 LANES = {"host": 2, "device": 1, "copies": 0}
 FILL = {
     "operation": (COLOURS["blue-soft"], COLOURS["blue"]),
@@ -25,9 +25,9 @@ FILL = {
 def draw() -> Figure:
     fig, both = plt.subplots(2, 1, figsize=(7.2, 4.4), sharex=True)
     orders = (
-        ("a look after each step: the host waits three times", LOOKED_AT * 3),
+        (".item() after each step: the host waits three times", LOOKED_AT * 3),
         (
-            "kept on the device, one look at the end",
+            "kept on the device: one wait at the end",
             [*KEPT * 3, Event("copy", "12 bytes"), Event("wait", "")],
         ),
     )
@@ -44,5 +44,5 @@ def draw() -> Figure:
         ax.tick_params(length=0)
         for side in ("left", "bottom"):
             ax.spines[side].set_visible(False)
-    both[1].set_xlabel("order of requests, not time")
+    both[1].set_xlabel("order of operations, not time")
     return fig

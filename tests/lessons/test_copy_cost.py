@@ -42,47 +42,59 @@ ONE_WAY = {
     "(0)": "0 nothing kept",
     "(a)": "a printed",
     "(b)": "b item each",
-    "(c) `log[i]": "c kept",
-    "(c) written": "c in place",
-    "(d)": "d batched",
-    "(e)": "e one pass",
+    "(c)": "c list",
+    "(d)": "d slots",
+    "(e)": "e in place",
+    "(f)": "f batched",
+    "(g)": "g one pass",
 }
+
+
+def row_of(begins):
+    """Return a way's row of the norms table: its predicted milliseconds, its ratio, and its three counts."""
+    row = next(row for row in table("tab-norm") if row[0].startswith(begins))
+    milliseconds, ratio, *counts = (each.strip().replace(",", "") for each in row[1:])
+    return milliseconds.removesuffix(" ms"), ratio, counts
 
 
 @pytest.mark.parametrize("begins", ONE_WAY)
 def test_the_norms_table_is_what_the_notebook_counts(begins):
-    row = next(row for row in table("tab-norm") if row[0].startswith(begins))
-    operations, copies, _, waits, milliseconds, ratio = stored("norm-count")[ONE_WAY[begins]]
-    assert [each.replace(",", "") for each in row[1:4]] == [operations, copies, waits]
+    operations, copies, waits, milliseconds, ratio = stored("norm-count")[ONE_WAY[begins]]
+    shown, shown_ratio, counts = row_of(begins)
+    assert counts == [operations, copies, waits]
     digits = 3 if float(milliseconds) >= 1 else 2
-    assert float(row[4].removesuffix(" ms")) == float(f"{float(milliseconds):.{digits}g}")
+    assert float(shown) == float(f"{float(milliseconds):.{digits}g}")
     digits = 1 if float(ratio) > 10 else 2
-    assert row[5] == f"{float(ratio):.{digits}f}"
+    assert shown_ratio == f"{float(ratio):.{digits}f}"
 
 
 def prices():
-    """Return the prices that the chapter names: seconds of a request and of a wait, bytes and operations a second."""
-    text = CHAPTER.partition("(cc-prices)=")[2]
-    found = re.search(r"request costs ([\d.]+) µs and a wait ([\d.]+) µs on top", text)
-    link, rate = re.search(r"(\d+) GB/s", text), re.search(r"([\d.]+) TFLOP/s", text)
-    return float(found[1]) * 1e-6, float(found[2]) * 1e-6, float(link[1]) * 1e9, float(rate[1]) * 1e12
+    """Return the prices that the chapter names.
+
+    Seconds of a launch and of a wait; bytes a second over the link and in the device's memory; operations a second.
+    """
+    found = re.search(r"issued costs ([\d.]+) µs; a wait costs ([\d.]+) µs on top", CHAPTER)
+    link = re.search(r"bytes ÷ (\d+) GB/s", CHAPTER)
+    limits = re.search(r"peak rate, ([\d.]+) TFLOP/s.*?peak bandwidth, (\d+) GB/s", CHAPTER, re.S)
+    launch, wait = (float(each) * 1e-6 for each in found.groups())
+    return launch, wait, float(link[1]) * 1e9, float(limits[2]) * 1e9, float(limits[1]) * 1e12
 
 
 @pytest.mark.parametrize("begins", ONE_WAY)
-def test_the_norms_predictions_follow_from_the_prices_beside_the_table(begins):
+def test_the_norms_predictions_follow_from_the_chapters_prices(begins):
     def seconds(begins):
         name = ONE_WAY[begins]
-        operations, copies, nbytes, waits = (float(each) for each in stored("norm-count")[name][:4])
-        products = 1 if name.startswith("e") else 2
-        asking, waiting, bandwidth, rate = prices()
-        each = products * 2 * 100**3 * 1_000
-        return (operations + copies) * asking + waits * waiting + nbytes / bandwidth + each / rate
+        operations, copies, waits = (float(each) for each in stored("norm-count")[name][:3])
+        launch, wait, _, memory, rate = prices()
+        products, arrays = (1, 4) if name.startswith("g") else (2, 5)
+        arithmetic = products * 2 * 100**3 * 1_000 / rate
+        traffic = arrays * 1_000 * 100 * 100 * 4 / memory
+        return max((operations + copies) * launch, arithmetic, traffic) + waits * wait
 
-    row = next(row for row in table("tab-norm") if row[0].startswith(begins))
-    shown = float(row[4].removesuffix(" ms"))
-    assert shown == float(f"{seconds(begins) * 1e3:.{3 if shown >= 1 else 2}g}")
+    shown, shown_ratio, _ = row_of(begins)
+    assert float(shown) == float(f"{seconds(begins) * 1e3:.{3 if float(shown) >= 1 else 2}g}")
     ratio = seconds(begins) / seconds("(0)")
-    assert row[5].strip() == (f"{ratio:.1f}" if ratio > 10 else f"{ratio:.2f}")
+    assert shown_ratio == (f"{ratio:.1f}" if ratio > 10 else f"{ratio:.2f}")
 
 
 def test_every_row_of_the_tables_is_held():
@@ -103,10 +115,12 @@ def test_the_table_of_hidden_waits_is_what_the_notebook_counts():
 
 
 def test_the_chapter_says_how_the_waits_of_print_grow():
-    six, twelve, hundred, five_thousand = (int(each) for each in re.findall(r"\d+", printed("hidden-print")))
-    assert stored("hidden-count")["print(t)"][2] == str(six)
-    assert f"So {six} is no constant: for twelve numbers it is {twelve}," in CHAPTER
-    assert five_thousand <= six < twelve < hundred
+    rows = re.findall(r"(\d+): +(\d+) whole, +(\d+) losses", printed("hidden-print"))
+    waits = {int(amount): (int(whole), int(losses)) for amount, whole, losses in rows}
+    assert stored("hidden-count")["print(t)"][2] == str(waits[6][0])
+    assert [round(each / 100) for each in waits[100]] == [3, 2]
+    assert "about three waits for each whole number, and about two for each number of a realistic" in CHAPTER
+    assert max(waits[5_000]) < min(waits[12]) < min(waits[100])
 
 
 def test_the_chapter_says_what_jacobis_count_says():
@@ -118,28 +132,55 @@ def test_the_chapter_says_what_jacobis_count_says():
 
 def test_the_chapter_says_what_the_loops_counts_say():
     counted = printed("loss-each-count")
-    copies, nbytes = re.search(r"device to host +(\d+) +(\d+)", counted).groups()
-    assert (copies, nbytes) == ("200", "800")
-    assert "two hundred copies from the device to the host, 800 bytes in all" in CHAPTER
-    assert re.search(r" 200  losses\.append\(loss\.item\(\)\)", counted)
-    assert "`losses.append(loss.item())`, 200 waits" in CHAPTER
-    assert re.search(r"  1  return log\.tolist\(\)", printed("loss-kept-count"))
-    assert re.search(r'  4  loss = f"', printed("bar-run")) and "at every fiftieth wait four times" in CHAPTER
+    assert "count=200, bytes=800" in counted and "200 waits" in counted
+    assert "200 copies from the device to the host, 800 bytes in all, and 200 waits" in CHAPTER
+    assert re.search(r" 200  losses\.append\(loss\.item\(\)\)", printed("loss-waits"))
+    assert "names the line, `losses.append(loss.item())`" in CHAPTER
+    assert re.search(r"  1  return torch\.stack\(losses\)\.tolist\(\)", printed("loss-list-count"))
+    ways = stored("loss-ways")
+    each, listed, slots = ([int(n) for n in ways[way]] for way in ("item_each", "stacked", "in_slots"))
+    assert each[1:] == [200, 200] and listed == [each[0] + 1, 1, 1] and slots == [each[0], 201, 1]
+    assert re.search(r"  4  print\(f", printed("bar-run")) and "in the notebook waits four times" in CHAPTER
+
+
+def test_the_chapter_says_when_the_host_is_the_limit():
+    launch = prices()[0]
+    launches = int(re.search(r"(\d+) operations", printed("step-timeline"))[1])
+    assert f"needs {launches} launches a step, which take {launches * launch * 1e6:.0f} µs" in CHAPTER
+    host, *device = (float(each) for each in re.findall(r"([\d.]+) µs", printed("step-limit")))
+    assert device[0] < device[1] < host < device[2]
 
 
 def test_the_chapter_says_what_the_formula_of_one_copy_says():
-    asking, waiting, link, _ = prices()
-    assert pytest.approx(asking + waiting) == copy_transfer.LATENCY and link == copy_transfer.LINK
-    assert f"At {copy_transfer.LATENCY * copy_transfer.PINNED / 1e3:.0f} kilobytes" in CHAPTER
-    assert f"cost the same {4e6 / link * 1e6:.0f} µs" in CHAPTER
-    assert f"a thousand requests add {1_000 * asking * 1e3:.1f} ms" in CHAPTER
-    assert "= 4.05 ms" in printed("small-predict") and "= 254 µs" in printed("small-predict")
+    launch, wait, link, _, _ = prices()
+    assert pytest.approx(launch + wait) == copy_transfer.LATENCY and link == copy_transfer.PINNED
+    assert f"`latency × bandwidth` = {copy_transfer.LATENCY * link / 1e3:.0f} kB" in CHAPTER
+    for size, *terms in table("tab-one-copy"):
+        number, unit = size.split()
+        nbytes = float(number) * {"kB": 1e3, "MB": 1e6}[unit]
+        seconds = copy_transfer.LATENCY, nbytes / link, copy_transfer.LATENCY + nbytes / link
+        shown = [float(term.removesuffix(" µs")) for term in terms]
+        assert shown == pytest.approx([each * 1e6 for each in seconds], rel=6e-3, abs=0.06)
+    many, one = 1_000 * (launch + wait) + 4e6 / link, launch + wait + 4e6 / link
+    assert f"take {many * 1e3:.1f} ms; one copy of 4 MB takes {one * 1e6:.0f} µs" in CHAPTER
+    assert f"The bytes cost {4e6 / link * 1e6:.0f} µs both times" in CHAPTER
+    assert f"= {many * 1e3:.2f} ms" in printed("small-predict")
+    assert f"= {one * 1e6:.0f} µs" in printed("small-predict")
+
+
+def test_the_chapter_says_when_two_devices_take_half_the_time():
+    counted = printed("two-count")
+    assert "wait_between 2 of 4" in counted and "queue_both   4 of 4" in counted
+    rows = re.findall(r"^ *(\d+) +([\d.]+) +([\d.]+)$", printed("two-price"), re.M)
+    gains = {int(side): (float(apart), float(meeting)) for side, apart, meeting in rows}
+    assert gains[100][0] < 1 < 1.95 < gains[4_096][0] <= 2
+    assert all(meeting < apart for apart, meeting in gains.values())
 
 
 def test_the_chapter_says_where_the_explorers_lines_cross():
-    first = CostPicture().crossover
-    assert round(first, -3) == 15_000 and "cross at some fifteen thousand elements" in CHAPTER
-    assert CostPicture(batch=100).crossover == pytest.approx(first / 100)
-    assert CostPicture(k=10).crossover < first / 2
-    assert CostPicture(device_rate=100_000).crossover > 0.9 * first
-    assert CostPicture(operations=1).crossover is None
+    first = CostPicture(bandwidth=12).crossover
+    assert round(first, -3) == 17_000 and "cross at some seventeen thousand elements" in CHAPTER
+    assert CostPicture(bandwidth=12, batch=100).crossover == pytest.approx(first / 100)
+    assert CostPicture(bandwidth=12, operations=1).crossover is None
+    assert CostPicture(bandwidth=12, k=10).crossover < first / 2
+    assert CostPicture(bandwidth=12, device_rate=100_000).crossover > 0.9 * first
