@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from host_to_device.standins.numba_cuda.launching import stand_in
+from host_to_device.standins.numba_cuda.settings import stand_in
 
 
 @pytest.fixture(params=["interpreted", pytest.param("compiled", marks=pytest.mark.slow)], scope="module")
