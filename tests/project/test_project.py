@@ -340,6 +340,8 @@ def test_the_lowest_and_the_newest_versions_are_tested_and_everything_once_a_wee
     assert newest[: len(dependencies)] == dependencies
     assert lowest[: len(dependencies)] == [each.replace(">=", "==") for each in dependencies]
     assert all((ROOT / "tests" / each).exists() for each in (*versions.FOLDERS, *versions.NOT_HERE))
+    for file, _, name in (each.partition("::") for each in versions.OF_PINNED):
+        assert f"def {name}(" in text(f"tests/{file}")
     with pytest.raises(ValueError, match="neither lowest nor newest"):
         versions.requirements("middle")
 
