@@ -1,9 +1,13 @@
 """How long lessons are: the rule for words, core cells and minutes, and the limits that every lesson keeps."""
 
+from pathlib import Path
+
 import nbformat
 import pytest
 
 from book import lengths
+
+ROOT = Path(__file__).resolve().parents[2]
 
 CHAPTER = """\
 ---
@@ -67,3 +71,20 @@ def test_minutes_follow_from_the_rule(tmp_path):
 @pytest.mark.parametrize("given, minutes", [(0, 0), (0.1, 5), (5, 5), (5.1, 10)])
 def test_minutes_are_rounded_up(given, minutes):
     assert lengths.rounded(given) == minutes
+
+
+# The rule of every finished lesson. Lessons 3 and 7 are longer than it allows, and are held to what they have today.
+WORDS = {"05-cooperation": 3200, "03-kernels-numba": 3225, "07-cudnn": 4000}
+CORE = {"03-kernels-numba": 243, "07-cudnn": 137}
+SPOKEN = {"03-kernels-numba": 4400}
+
+
+@pytest.mark.parametrize(
+    "chapter", sorted((ROOT / "chapters").glob("[0-9][0-9]-*.md")), ids=lambda path: path.stem
+)
+def test_a_lesson_keeps_its_length(chapter):
+    cells = nbformat.read(ROOT / "notebooks" / f"{chapter.stem}.ipynb", as_version=4).cells
+    said = sum(lengths.words(each.source) for each in cells if each.cell_type == "markdown")
+    assert lengths.words(chapter.read_text(encoding="utf-8")) <= WORDS.get(chapter.stem, 2800)
+    assert said <= SPOKEN.get(chapter.stem, 2800)
+    assert len(lengths.core(cells)) <= CORE.get(chapter.stem, 110)

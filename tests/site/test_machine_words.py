@@ -22,7 +22,7 @@ def test_a_kernel_and_two_architectures_can_be_picked(chromium, url):
     right = box.locator("[data-side=right]")
     right.get_by_text("buffer_store_dword").first.wait_for()
     assert "GCN, gfx90a" in right.inner_text()
-    assert "Put " in right.inner_text()
+    assert "Spill " in right.inner_text()
     assert "AT_LEAST" in box.locator("pre").inner_text()  # AMD's own source, beside the other
     assert "ld.param" in box.locator("[data-side=left]").inner_text()
 
