@@ -37,7 +37,7 @@ class Cache:
         with contextlib.suppress(OSError):
             about = folder.stat()
             if about.st_uid != os.getuid() or about.st_mode & 0o022:
-                self.fall_back()  # somebody else could put code here
+                self.fall_back()  # another user could put code here
         if not os.access(folder, os.W_OK | os.X_OK) and not os.access(folder, os.R_OK | os.X_OK):
             self.fall_back()
 
