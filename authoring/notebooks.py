@@ -22,7 +22,7 @@ def read(path: Path) -> NotebookNode:
 
 
 def canonical(notebook: NotebookNode) -> NotebookNode:
-    """Return the notebook without the traces of its last run: timings, widget models, editor marks."""
+    """Return the notebook without the traces of its last run: timings, widget models, editor marks, cut prints."""
     notebook = nbformat.from_dict(notebook)
     ours = notebook.metadata.get("host_to_device")
     notebook.metadata = nbformat.from_dict({**METADATA, **({"host_to_device": ours} if ours else {})})
@@ -37,6 +37,7 @@ def canonical(notebook: NotebookNode) -> NotebookNode:
             continue
         count += 1
         cell.execution_count = count
+        cell.outputs = joined(cell.outputs)
         for output in cell.outputs:
             output.pop("transient", None)
             if output.output_type == "execute_result":
@@ -45,6 +46,25 @@ def canonical(notebook: NotebookNode) -> NotebookNode:
                 output.data.pop(WIDGET, None)
                 output.metadata = nbformat.from_dict({})
     return notebook
+
+
+def joined(outputs: list[NotebookNode]) -> list[NotebookNode]:
+    """Return a cell's outputs with stream outputs of the same name that follow each other as one.
+
+    A kernel sends what a cell prints in pieces, and where it cuts them differs from run to run.
+    """
+    found: list[NotebookNode] = []
+    for output in outputs:
+        last = found[-1] if found else None
+        if (
+            last is not None
+            and last.output_type == output.output_type == "stream"
+            and last.name == output.name
+        ):
+            found[-1] = nbformat.from_dict({**last, "text": last.text + output.text})
+        else:
+            found.append(output)
+    return found
 
 
 def as_text(notebook: NotebookNode) -> str:

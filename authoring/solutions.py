@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import string
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,11 +16,11 @@ from host_to_device.exercises.definition import Need
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 # Tags of the cells that a student must not see.
 CHECK, WRONG, SOLUTION_ONLY = "check", "wrong", "solution-only"
-HEADING = re.compile(r"## (\d\d\.\d+) (.+?) \((\d+) minutes?\)\s*(?:\n|$)")
+HEADING = re.compile(r"## (\d\d\.(?:\d+|[a-z])) (.+?) \((\d+) minutes?(, optional)?\)\s*(?:\n|$)")
 WRONG_ANSWER = re.compile(
     r"\*\*(?P<title>[^\n]+?)\*\*[^\n]*\n(?P<words>.*?)```python\n(?P<code>.*?)\n```\n(?P<after>.*)", re.S
 )
-LITERALS = ("number", "points", "minutes", "needs", "hints", "raised", "seconds")
+LITERALS = ("number", "points", "minutes", "needs", "hints", "raised", "see", "optional", "seconds")
 
 
 class MarkerError(ValueError):
@@ -47,12 +48,18 @@ class Part:
     title: str
     minutes: int
     task: NotebookNode
+    optional: bool = False
     cells: list[NotebookNode] = field(default_factory=list)
     solutions: list[NotebookNode] = field(default_factory=list)
     check: NotebookNode | None = None
     answer: NotebookNode | None = None
     wrong: list[WrongAnswer] = field(default_factory=list)
     literals: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_puzzle(self) -> bool:
+        """Whether it is one of the small exercises that open a set."""
+        return not self.number[3:].isdigit()
 
     @property
     def points(self) -> float:
@@ -122,10 +129,10 @@ def read_set(notebook: NotebookNode, source_name: str) -> list[Part]:
         where = f"{source_name}, cell {cell.id}"
         heading = HEADING.match(cell.source) if cell.cell_type == "markdown" and not tags(cell) else None
         if heading:
-            part = Part(heading[1], heading[2].strip(), int(heading[3]), cell)
+            part = Part(heading[1], heading[2].strip(), int(heading[3]), cell, bool(heading[4]))
             parts.append(part)
         elif cell.cell_type == "markdown" and not tags(cell) and cell.source.startswith("## "):
-            if re.match(r"## \d+\.\d+", cell.source):
+            if re.match(r"## \d+\.\w+", cell.source):
                 raise MarkerError(f'{where}: write the title of a task like "## 02.1 The title (5 minutes)"')
             part = None
         if part is None:
@@ -189,13 +196,15 @@ def _check_numbers(parts: list[Part], source_name: str) -> None:
     if number is None:
         raise MarkerError(f"{source_name}: a set is called NN-name.ipynb")
     seen: set[str] = set()
-    for position, part in enumerate(parts, 1):
+    puzzles = sum(part.is_puzzle for part in parts)
+    due = [*string.ascii_lowercase[:puzzles], *range(1, len(parts) - puzzles + 1)]
+    for part, place in zip(parts, due, strict=True):
         if part.number in seen:
             raise MarkerError(f"{source_name}: there are two exercises {part.number}")
         seen.add(part.number)
-        if part.number != f"{number[1]}.{position}":
+        if part.number != f"{number[1]}.{place}":
             raise MarkerError(
-                f"{source_name}: exercise {part.number} stands where {number[1]}.{position} is due"
+                f"{source_name}: exercise {part.number} stands where {number[1]}.{place} is due"
             )
 
 
@@ -209,8 +218,12 @@ def _check_part(part: Part, where: str) -> None:
     if part.answer.source != f'h2d.answer("{part.number}")':
         raise MarkerError(f'{where}: the answer cell holds h2d.answer("{part.number}") and nothing else')
     told = part.literals
-    for name, there in (("number", part.number), ("minutes", part.minutes)):
-        if told[name] != there:
+    for name, there in (
+        ("number", part.number),
+        ("minutes", part.minutes),
+        ("optional", part.optional),
+    ):
+        if told.get(name, False) != there:
             raise MarkerError(
                 f"{where}: {name} is {told[name]!r} in the check and {there!r} in the task's title"
             )
@@ -309,7 +322,8 @@ def read_check(source: str, where: str) -> dict[str, Any]:
     for name in ("needs", "hints"):
         if not isinstance(told[name], tuple) or not all(isinstance(e, str) and e.strip() for e in told[name]):
             raise MarkerError(f"{where}: {name} is a tuple of texts")
-    if len(told["hints"]) != 3 or len(set(told["hints"])) != 3:
+    most = 3 if told["number"][3:].isdigit() else len(told["hints"])  # a puzzle has as many as it needs
+    if len(told["hints"]) != most or len(set(told["hints"])) != most:
         raise MarkerError(f"{where}: three hints are asked for, of rising strength")
     for need in told["needs"]:
         try:

@@ -1,8 +1,8 @@
 """JavaScript that the site serves itself: MathJax, RequireJS and the widget manager, installed by npm.
 
 Sphinx and its themes would load these from public content networks. Here they are copied from
-`book/node_modules` (pinned by `package-lock.json`) into the built site, and the page weight that nobody
-needs is taken out.
+`book/node_modules` (pinned by `package-lock.json`) into the built site, without the parts that no page
+uses.
 """
 
 import shutil

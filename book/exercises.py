@@ -33,8 +33,8 @@ WHY = re.compile(r"\*\*Why it works\.\*\*\s*")
 QUOTE = re.compile(r"^>", re.M)
 WRONG_HEADING = "### Answers that look right"
 ABOUT_WRONG = (
-    "Nobody writes these without having understood most of it. "
-    "Each has a mistake of its own: before you open one, guess from its title what it is."
+    "You have to understand most of the task to write one of these. "
+    "Each has one mistake: before you open it, guess the mistake from the title."
 )
 
 
@@ -70,7 +70,7 @@ def progress_table(parts: list[Part]) -> str:
     rows = "".join(
         f'<tr data-exercise="{part.number}" data-points="{part.points}"><th scope="row">'
         f'<a href="#{place(part)}">{part.number} {html.escape(part.title)}</a></th>'
-        f"<td>{part.minutes}</td><td>{part.points}</td><td data-solved></td></tr>"
+        f"<td>{part.minutes}{' optional' if part.optional else ''}</td><td>{part.points}</td><td data-solved></td></tr>"
         for part in parts
     )
     return (
@@ -82,7 +82,7 @@ def progress_table(parts: list[Part]) -> str:
         '<p id="exercise-progress-about">When you solve an exercise, your notebook writes it down in a file of '
         "yours; <code>h2d.progress()</code> shows it, and says where it is. "
         "Choose that file, and this page shows it too. "
-        "It is read by your browser, kept in it, and sent to nobody.</p>"
+        "Your browser reads it, keeps it, and sends it to no server.</p>"
         '<p><label for="exercise-progress-file">Your progress file</label> '
         '<input type="file" id="exercise-progress-file" accept=".json,application/json" '
         'aria-describedby="exercise-progress-about"> '

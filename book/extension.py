@@ -2,7 +2,7 @@
 
 from sphinx.application import Sphinx
 
-from book import assets, cells, drawings, exercises, lessons, measured, pages, readings
+from book import assets, cells, drawings, exercises, lessons, measured, origins, pages, readings, tested
 from book.checks import directive
 from book.machine_words import page
 from book.tables import differences, gpus, wheels
@@ -20,8 +20,10 @@ def setup(app: Sphinx) -> dict[str, bool]:
         lessons,
         page,
         measured,
+        origins,
         pages,
         readings,
+        tested,
         wheels,
     ):
         part.setup(app)

@@ -16,6 +16,8 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from authoring.solutions import HEADING
+
 WORDS_A_MINUTE = 150
 MINUTES_A_CODE_CELL = 1 / 3
 STEP = 5  # minutes that a sum is rounded up to
@@ -84,12 +86,7 @@ def minutes(chapter: Path, notebook: Path, exercises: Path) -> Minutes:
         running = sum(words(cell.source) for cell in cells if cell.cell_type == "markdown") / WORDS_A_MINUTE
         running += MINUTES_A_CODE_CELL * sum(cell.cell_type == "code" for cell in cells)
     if exercises.exists():
-        texts = (
-            cell.source
-            for cell in nbformat.read(exercises, as_version=4).cells
-            if cell.cell_type == "markdown"
-        )
-        doing = sum(
-            int(found) for text in texts for found in re.findall(r"^## .*\((\d+) minutes\)", text, re.M)
-        )
+        cells = nbformat.read(exercises, as_version=4).cells
+        headings = (HEADING.match(cell.source) for cell in cells if cell.cell_type == "markdown")
+        doing = sum(int(heading[3]) for heading in headings if heading)
     return Minutes(rounded(reading), rounded(running), rounded(doing))

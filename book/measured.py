@@ -2,8 +2,11 @@
 
 `{measured}` stands where a number stands in prose, with the words for a machine that has no record yet:
 
-    {measured}`copy-cost, pinned, 1 MiB @ NVIDIA H200 | longer than the addition`
-    {measured}`limit: copy bandwidth @ NVIDIA H200 | far more than the bus can bring`
+    {measured}`copy-cost, pinned, 1 MiB @ NVIDIA H200 | (not measured yet)`
+    {measured}`limit: copy bandwidth @ NVIDIA H200 | (not recorded)`
+
+The words have to say "not measured" or "not recorded", because they stand in the sentence in place of the number: words
+that read like a finding stop the build where no record has the number.
 
 Before the `@` is the name of an experiment, then, where it has several, the series and the place on its x axis; or
 `limit:` and the name of a limit. Behind it are the machine's name as in its record, and the words. The number is a
@@ -43,6 +46,10 @@ LIBRARIES = {"python": "Python", "numpy": "NumPy", "numba": "Numba", "torch": "P
              "host-to-device": "Host to Device"}  # fmt: skip
 
 log = logging.getLogger(__name__)
+
+
+# The words in place of a number say with one of these that there is none.
+PLAIN = re.compile(r"\bnot (?:yet )?(?:measured|recorded)\b", re.I)
 
 
 class MeasuredError(ValueError):
@@ -137,7 +144,10 @@ def answer(wanted: Wanted, records: Sequence[Any], made: Mapping[str, Any], root
         limit = record.limits.get(wanted.limit)
         if limit is None:
             return Answer(wanted.otherwise)
-        return Answer(units.shown(limit["value"], limit["unit"]), f"measured on {record.stamp}", record.slug)
+        above = record.exceeded.get(wanted.limit)
+        doubt = f"; doubtful: {above.text}" if above else ""
+        shown = units.shown(limit["value"], limit["unit"])
+        return Answer(shown, f"measured on {record.stamp}{doubt}", record.slug)
     if wanted.experiment not in record.experiments:
         return Answer(wanted.otherwise)
     entry = record.experiments[wanted.experiment]
@@ -156,6 +166,21 @@ def answer(wanted: Wanted, records: Sequence[Any], made: Mapping[str, Any], root
         f"{how}measured on {record.stamp_of(wanted.experiment)}{older}",
         record.slug,
     )
+
+
+def stated(reference: str, words: str) -> None:
+    """Check that the words in place of a number say that it was not measured.
+
+    Raises
+    ------
+    MeasuredError
+        If they could be read as a finding.
+    """
+    if not PLAIN.search(words):
+        raise MeasuredError(
+            f"no record has {reference.partition('|')[0].strip()!r}, and the words in its place, {words!r}, read like a "
+            "finding: write words that say 'not measured' or 'not recorded', such as '(not measured yet)'"
+        )
 
 
 def _point(wanted: Wanted, entry: Mapping[str, Any]) -> Point:
@@ -208,7 +233,7 @@ def why_stale(entry: Mapping[str, Any], root: Path) -> str:
 
 
 def records() -> list[Any]:
-    """Return the records of the repository. A private folder is no part of the book, whoever builds it.
+    """Return the records of the repository. A private folder is never part of the book.
 
     A file that cannot be read stops the build, as every warning does.
     """
@@ -259,6 +284,8 @@ class Measured(SphinxRole):
         self.env.metadata[self.env.docname]["measured"] = True
         try:
             found = answer(parsed(self.text), _Book.records, _Book.made, ROOT)
+            if not found.slug:
+                stated(self.text, found.text)
         except MeasuredError as problem:
             log.warning("measured: %s", problem, location=self.get_location(), type="measured")
             self.env.note_reread()  # the next build has to stop too
@@ -395,7 +422,7 @@ class Limits(SphinxDirective):
             "limit",
             *(f'<a href="#machine-{record.slug}">{escape(record.machine_name)}</a>' for record in measured),
         ]
-        caption = "Limits of each machine: the median, and below it the middle half of the samples"
+        caption = "Limits measured on each machine: the median, and below it the middle half of the samples"
         ways = {
             name: list(
                 dict.fromkeys(record.limits[name]["how"] for record in measured if name in record.limits)
@@ -422,6 +449,8 @@ class Limits(SphinxDirective):
         if len(samples := limit["samples"]) > 1:
             low, high = (units.shown(value, limit["unit"]) for value in quartiles(samples))
             text += f"<br><small>{unbroken(f'{low} to {high}')}</small>"
+        if above := record.exceeded.get(name):
+            text += f'<br><small><a href="#measured-doubtful">doubtful</a>: {unbroken(above.text)}</small>'
         return text
 
 

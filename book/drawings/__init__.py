@@ -15,7 +15,7 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from host_to_device.rendering.palette import themed
+from host_to_device.rendering.svg import in_page
 
 HERE = Path(__file__).parent
 
@@ -57,13 +57,7 @@ def legible_width(svg: str) -> int:
 
 def prepared(svg: str, name: str, alt: str) -> str:
     """Return SVG for the page: its ids its own, its colours the theme's, its alternative text in place."""
-    svg = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', svg)
-    svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", svg)
-    svg = re.sub(r'href="#([^"]+)"', rf'href="#{name}-\1"', svg)
-    alt = alt.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
-    own = f'role="img" aria-label="{alt}" class="h2d-drawing" style="min-width: {legible_width(svg)}px"'
-    svg = re.sub(r"<svg ", lambda start: f"<svg {own} ", svg, count=1)
-    return themed(svg.strip())
+    return in_page(svg, name, alt, f"min-width: {legible_width(svg)}px")
 
 
 class Drawing(SphinxDirective):

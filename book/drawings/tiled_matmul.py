@@ -1,7 +1,7 @@
 """A product of 8 × 8 matrices through tiles of 4 × 4, step by step, as block 1 and its thread 6 see it.
 
 What is marked follows from the kernel's own indices: in step s thread (tx, ty) of the block at (bx, by) fetches
-a[4 by + ty, 4 s + tx] and b[4 s + ty, 4 bx + tx], and uses row ty of the one tile and column tx of the other.
+a[4 by + ty, 4 s + tx] and b[4 s + ty, 4 bx + tx], and uses row ty of the tile of a and column tx of the tile of b.
 """
 
 import matplotlib.pyplot as plt

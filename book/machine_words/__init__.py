@@ -1,14 +1,15 @@
-"""Twelve idioms of GPU code: small kernels, and the listings that compilers make of them.
+"""The kernels of the page "Reading the machine's words", and the listings that compilers make of them.
 
-The kernels are in `kernels/`, in CUDA C++ that is valid HIP too; an idiom that needs different code for AMD has a second
-file. `python -m book.machine_words` compiles them and stores the listings in `stored/`. The page "Reading the machine's
-words" shows these, with a sentence at each line from `sentences`. Building the book needs no compiler.
+Twelve idioms of GPU code are in `kernels/`, and examples of single instructions in `kernels/examples/`, in CUDA C++ that is
+valid HIP too; a kernel that needs different code for AMD has a second file. `python -m book.machine_words` compiles them and
+stores the listings in `stored/`. The page shows lines of these: `entries` has its instructions, `reference` finds the lines,
+and `sentences` has a sentence for each line of an idiom. Building the book needs no compiler.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -18,6 +19,7 @@ PTX = "sm_90"
 SASS = ("sm_75", "sm_80", "sm_90", "sm_100")
 GCN = ("gfx90a", "gfx942", "gfx1100")
 SIDE_BY_SIDE = (("PTX", PTX), ("SASS", "sm_90"), ("GCN", "gfx942"))
+KINDS = tuple(kind for kind, _ in SIDE_BY_SIDE)
 TARGETS = (("PTX", PTX), *(("SASS", arch) for arch in SASS), *(("GCN", arch) for arch in GCN))
 
 
@@ -39,6 +41,8 @@ class Idiom:
         Its characteristic instructions, as a regular expression for each of PTX, SASS and GCN.
     python
         Whether there is a Numba kernel too, whose PTX is shown beside.
+    beside
+        Lines that the page shows beside the characteristic ones, as a regular expression by language.
     """
 
     name: str
@@ -47,6 +51,7 @@ class Idiom:
     key: dict[str, str]
     threads: int = 1
     python: bool = False
+    beside: dict[str, str] = field(default_factory=dict)
 
     def source(self, kind: str) -> str:
         """Return the kernel's source for "PTX", "SASS" or "GCN"."""
@@ -91,6 +96,11 @@ IDIOMS = (
         "Neighbours and strides",
         _pointers("x", "near", "far"),
         {"PTX": r"ld\.global", "SASS": r"LDG", "GCN": r"global_load"},
+        beside={
+            "PTX": r"mul\.wide\.s32 %rd\d+, %r4, \d+",
+            "SASS": r"IMAD\.WIDE R(2|6), R11, .*",
+            "GCN": r"v_lshlrev_b\d+\S* \S+ \d, v.*",
+        },
     ),
     Idiom(
         "fma",
@@ -156,4 +166,50 @@ IDIOMS = (
         _pointers("a", "b", "c"),
         {"PTX": r"wmma\.mma", "SASS": r"HMMA", "GCN": r"v_mfma|v_wmma"},
     ),
+)
+
+
+@dataclass(frozen=True)
+class Example:
+    """A kernel that shows an instruction that no idiom has.
+
+    Attributes
+    ----------
+    name
+        Its file in `kernels/examples/`, without the ending.
+    kinds
+        The languages that it is compiled to.
+    """
+
+    name: str
+    kinds: tuple[str, ...] = KINDS
+
+    def source(self, kind: str) -> str:
+        """Return the kernel's source for "PTX", "SASS" or "GCN"."""
+        folder = HERE / "kernels" / "examples"
+        own = folder / f"{self.name}.hip"
+        path = own if kind == "GCN" and own.exists() else folder / f"{self.name}.cu"
+        return path.read_text(encoding="utf-8")
+
+
+EXAMPLES_FILE = HERE / "stored" / "examples.json"
+EXAMPLES = (
+    *map(
+        Example,
+        (
+            *(
+                "branches",
+                "choose",
+                "divide",
+                "fence",
+                "float64",
+                "function",
+                "half2",
+                "local",
+                "loop",
+            ),
+            *("maximum", "minimum", "predicate", "readonly", "vector", "vote", "warp_barrier"),
+        ),
+    ),
+    Example("async", ("PTX", "SASS")),  # AMD's compiler has no header of these functions
 )

@@ -10,11 +10,22 @@ import argparse
 import datetime
 import importlib.util
 import json
+import re
 import sys
 from typing import Any
 
 import host_to_device as h2d
-from book.machine_words import HERE, IDIOMS, PTX, TARGETS, Idiom
+from book.machine_words import (
+    EXAMPLES,
+    EXAMPLES_FILE,
+    HERE,
+    IDIOMS,
+    PTX,
+    SIDE_BY_SIDE,
+    TARGETS,
+    Example,
+    Idiom,
+)
 from book.machine_words.lines import excerpt, lines
 from host_to_device.inspecting import listing
 from host_to_device.inspecting.sources import compiled
@@ -49,6 +60,39 @@ def _add(found: dict[str, Any], name: str, kind: str, key: str, made: Any, sourc
     found["listings"][name] = [[each.number, each.source, each.text] for each in rows]
     found["resources"][name] = {word: value for word, value in made.resources.items() if value}
     found["compilers"] |= made.tools
+
+
+def compile_example(example: Example) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return an example's listings by "PTX sm_90" and the like, and the versions of the compilers."""
+    found, versions = {}, {}
+    for kind, arch in SIDE_BY_SIDE:
+        if kind in example.kinds:
+            made, sources = compiled(example.source(kind), arch)
+            instructions, _ = listing.read(made, kind.lower(), sources)
+            found[f"{kind} {arch}"] = [
+                [each.number, each.source, each.text] for each in lines(instructions, made)
+            ]
+            versions |= made.tools
+    return found, versions
+
+
+def _examples(check: bool) -> bool:
+    """Compile the examples, store them unless `check` is set, and return whether they differ from the stored ones."""
+    kernels, versions = {}, {}
+    for example in EXAMPLES:
+        kernels[example.name], tools = compile_example(example)
+        versions |= tools
+    stored = json.loads(EXAMPLES_FILE.read_text(encoding="utf-8")) if EXAMPLES_FILE.exists() else {}
+    changed = [name for name in kernels if kernels[name] != stored.get("kernels", {}).get(name)]
+    changed += ["the compilers"] if versions != stored.get("compilers") else []
+    print(f"examples: {', '.join(changed) or 'as stored'}", flush=True)
+    if changed and not check:
+        date = datetime.date.today().isoformat()
+        data = {"date": date, "compilers": versions, "kernels": kernels}
+        text = json.dumps(data, indent=1, ensure_ascii=False)
+        text = re.sub(r'\[\s*(null|\d+),\s*(null|\d+),\s*(".*")\s*\]', r"[\1, \2, \3]", text)
+        EXAMPLES_FILE.write_text(text + "\n", encoding="utf-8")
+    return bool(changed)
 
 
 def differences(idiom: Idiom, made: dict[str, Any]) -> list[str]:
@@ -94,6 +138,7 @@ def main() -> int:
             idiom.path.parent.mkdir(exist_ok=True)
             made = {"date": datetime.date.today().isoformat(), **made}
             idiom.path.write_text(_written(made), encoding="utf-8")
+    differ += _examples(check)
     return int(check and differ > 0)
 
 

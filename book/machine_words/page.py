@@ -1,7 +1,7 @@
 """Directives of the page "Reading the machine's words", which show the listings of `python -m book.machine_words`.
 
-`{machine-words} guard` shows an idiom: its source, and for each line of it the PTX, SASS and GCN side by side, with a
-sentence at each instruction. `{machine-words-explorer}` shows any kernel for any two architectures; its script,
+`{machine-words} guard` shows an idiom: its source, and side by side the lines of its PTX, SASS and GCN that matter, with a
+sentence at each. `{machine-words-explorer}` shows any kernel for any two architectures; its script,
 `machine_words.js`, loads the listings when the reader first picks a kernel.
 """
 
@@ -16,12 +16,12 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from book.machine_words import HERE, IDIOMS, SIDE_BY_SIDE, Idiom, sentences
+from book.machine_words import HERE, IDIOMS, SIDE_BY_SIDE, Idiom, reference, sentences
 
 SCRIPT = Path(__file__).parent / "machine_words.js"
 DATA = "machine-words-data.js"  # beside the site's other scripts
 BY_NAME = {idiom.name: idiom for idiom in IDIOMS}
-OPEN = 2  # the first idioms are shown whole; of the others only steps with a key instruction are open
+MOST = 2  # lines shown of one key instruction
 FIRST = ("guard", "PTX sm_90", "SASS sm_90")  # the first kernel and listings of the explorer
 
 
@@ -59,38 +59,38 @@ def item(row: dict[str, Any]) -> str:
     return f'<li{mark}><span class="h2d-words-number">{row["number"]}</span><code>{escape(row["text"])}</code>{said}</li>'
 
 
+def matter(rows: list[dict[str, Any]], beside: str | None = None) -> list[dict[str, Any]]:
+    """Return the lines of a listing that matter: of each key instruction the first ones, and the lines beside them."""
+    found: list[dict[str, Any]] = []
+    shown: dict[str, int] = {}
+    for row in rows:
+        if row["number"] is None:
+            continue
+        word = re.match(r"(?:@\S+ )?\w*", row["text"])[0]
+        if row["key"] and shown.get(word, 0) < MOST:
+            shown[word] = shown.get(word, 0) + 1
+            found.append(row)
+        elif beside and re.search(beside, row["text"]):
+            found.append(row)
+    return found
+
+
 def side_by_side(idiom: Idiom) -> str:
-    """Return an idiom's listings in three columns. If both vendors share the source, each line of it is a step."""
-    names = [f"{kind} {arch}" for kind, arch in SIDE_BY_SIDE]
-    listings = {name: rows_of(idiom, name) for name in names}
-    heads = "".join(f"<div>{escape(name.replace(' ', ', '))}</div>" for name in names)
-    parts = [f'<div class="h2d-words-cols h2d-words-heads" aria-hidden="true">{heads}</div>']
-    if idiom.source("GCN") == idiom.source("SASS"):
-        source = idiom.source("SASS").splitlines()
-        steps = sorted({row["source"] for rows in listings.values() for row in rows if row["source"]})
-        for step in steps:
-            line = source[step - 1].strip()
-            of_step = {
-                name: [row for row in rows if row["source"] == step] for name, rows in listings.items()
-            }
-            columns = "".join(
-                f'<div class="h2d-words-col" data-name="{escape(name)}">'
-                f"{as_list(rows, f'{name}, line {step}')}</div>"
-                for name, rows in of_step.items()
-            )
-            wanted = idiom in IDIOMS[:OPEN] or any(row["key"] for rows in of_step.values() for row in rows)
-            parts.append(
-                f'<details class="h2d-words-step"{" open" * wanted}><summary><span class="h2d-words-number">{step}'
-                f'</span><code>{escape(line)}</code></summary><div class="h2d-words-cols">{columns}</div></details>'
-            )
-    else:  # two sources: their lines do not correspond
-        columns = "".join(
-            f'<div class="h2d-words-col" data-name="{escape(name)}">{as_list(rows, name)}</div>'
-            for name, rows in listings.items()
+    """Return the lines that matter of an idiom's listings, in three columns."""
+    columns = []
+    for kind, arch in SIDE_BY_SIDE:
+        name = f"{kind} {arch}"
+        rows = rows_of(idiom, name)
+        label = name.replace(" ", ", ")
+        shown = as_list(matter(rows, idiom.beside.get(kind)), label)
+        columns.append(
+            f'<div class="h2d-words-col"><div class="h2d-words-name">{escape(label)}</div>{shown}</div>'
         )
-        parts.append(f'<div class="h2d-words-cols">{columns}</div>')
-    label = escape(f"{idiom.title}: PTX, SASS and GCN")
-    return f'<div class="h2d-words" role="region" aria-label="{label}" tabindex="0">{"".join(parts)}</div>'
+    label = escape(f"{idiom.title}: the lines that matter in PTX, SASS and GCN")
+    return (
+        f'<div class="h2d-words" role="region" aria-label="{label}" tabindex="0">'
+        f'<div class="h2d-words-cols">{"".join(columns)}</div></div>'
+    )
 
 
 def stamp(idiom: Idiom) -> str:
@@ -124,8 +124,7 @@ class MachineWords(SphinxDirective):
             block = nodes.literal_block(text, text, language=language)
             block["linenos"] = True
             found.append(block)
-        html = f'{side_by_side(idiom)}<p class="h2d-words-stamp">{escape(stamp(idiom))}</p>'
-        return [*found, nodes.raw("", html, format="html")]
+        return [*found, nodes.raw("", side_by_side(idiom), format="html")]
 
     def _sources(self, idiom: Idiom) -> list[tuple[str, str]]:
         both = [("cuda", idiom.source("SASS")), ("cuda", idiom.source("GCN"))]
@@ -146,9 +145,16 @@ class MachineWords(SphinxDirective):
             rows = [row for row in rows if row["number"] in wanted]
         html = (
             f'<div class="h2d-words h2d-words-alone">{as_list(rows, name)}</div>'
-            f'<p class="h2d-words-stamp">{escape(name.replace(" sm", ", sm"))}. {escape(stamp(idiom))}</p>'
+            f'<p class="h2d-words-stamp">{escape(name.replace(" sm", ", sm"))}.</p>'
         )
         return [*found, nodes.raw("", html, format="html")]
+
+
+class Stamp(SphinxDirective):
+    """The date and the compilers of all listings of the page."""
+
+    def run(self) -> list[nodes.Node]:
+        return [nodes.paragraph("", line) for line in dict.fromkeys(map(stamp, IDIOMS))]
 
 
 class Explorer(SphinxDirective):
@@ -212,9 +218,10 @@ def data() -> dict[str, Any]:
 def load_script(
     app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Load the script on the page that has an explorer."""
-    if 'class="h2d-words-explorer"' in context.get("body", ""):
-        app.add_js_file("machine_words.js", loading_method="defer")
+    """Load the scripts on the page that has what they serve."""
+    for mark, script in (("h2d-words-explorer", SCRIPT), ("h2d-mw-search", reference.SCRIPT)):
+        if f'class="{mark}"' in context.get("body", ""):
+            app.add_js_file(script.name, loading_method="defer")
 
 
 def write_data(app: Sphinx, exception: Exception | None) -> None:
@@ -222,7 +229,8 @@ def write_data(app: Sphinx, exception: Exception | None) -> None:
     if exception or app.builder.format != "html":
         return
     static = Path(app.outdir) / "_static"
-    (static / SCRIPT.name).write_bytes(SCRIPT.read_bytes())
+    for script in (SCRIPT, reference.SCRIPT):
+        (static / script.name).write_bytes(script.read_bytes())
     text = json.dumps(data(), ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
     (static / DATA).write_text(f"window.h2dMachineWords = {text};\n", encoding="utf-8")
 
@@ -230,5 +238,8 @@ def write_data(app: Sphinx, exception: Exception | None) -> None:
 def setup(app: Sphinx) -> None:
     app.add_directive("machine-words", MachineWords)
     app.add_directive("machine-words-explorer", Explorer)
+    app.add_directive("machine-words-stamp", Stamp)
+    app.add_directive("machine-words-entries", reference.Entries)
+    app.add_directive("machine-words-search", reference.Search)
     app.connect("html-page-context", load_script)
     app.connect("build-finished", write_data)

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from host_to_device.checking.accesses import Access, Fault
 from host_to_device.checking.interpreted import BarrierFault
-from host_to_device.checking.racing import Party, advice_for, kind_of_race, pair_of, race_text
+from host_to_device.checking.racing import Party, advice_for, does, kind_of_race, pair_of, race_text
 from host_to_device.checking.report import Finding
 from host_to_device.standins.numba_cuda.launching import Launch
 
 
 @dataclass
 class Cause:
-    """The fault that was reported first, how often it came, and whether several warps or blocks took part."""
+    """The fault that was reported first, how often and by which threads, and whether several warps took part."""
 
     fault: Fault | BarrierFault
     schedule: int
     count: int = 0
     beyond_warp: bool = False
+    # The threads that made it, by block; compiled code counts the accesses alone, and then it is None.
+    threads: set[tuple[int, int]] | None = field(default_factory=set)
 
 
 class Causes:
@@ -46,6 +48,10 @@ class Causes:
             cause = self.by_key[key] = Cause(fault, self.schedule)
         if self.schedule == cause.schedule:  # how often it happens in one launch
             cause.count += times
+            if times > 1:
+                cause.threads = None
+            elif cause.threads is not None and isinstance(fault, Fault):
+                cause.threads.add((fault.access.block, fault.access.thread))
         cause.beyond_warp = cause.beyond_warp or beyond_warp or self._beyond_warp(fault)
 
     def _beyond_warp(self, fault: Fault | BarrierFault) -> bool:
@@ -84,19 +90,31 @@ class Causes:
         if isinstance(fault, BarrierFault):
             place = self.launch.position(fault.block, fault.thread)
             advice = "Let the lane take part, or take the value of a lane that does." if fault.if_used else ""
+            aside = f"{'first ' if cause.count > 1 else ''}in {self.launch.place(fault.block, fault.thread)}"
             return Finding(
-                fault.kind, fault.text, fault.file, (fault.line,), *place, cause.count, advice=advice
+                fault.kind,
+                fault.text,
+                fault.file,
+                (fault.line,),
+                *place,
+                cause.count,
+                advice=advice,
+                aside=aside,
             )
-        access, kind, pair, advice = fault.access, fault.kind, "", ""
+        access, kind, pair, advice, aside = fault.access, fault.kind, "", "", ""
+        threads = len(cause.threads or ()) if fault.other is None else 0
+        thread = self.launch.place(access.block, access.thread)
         lines = [access.place[1]]
         if fault.other is not None:
             kind, pair, text = self._race(fault, fault.other)
             advice = advice_for(pair, access.block == fault.other.block) if kind == "race" else ""
             lines += [fault.other.place[1]] if fault.other.place[1] != lines[0] else []
         elif kind == "out of bounds":
-            text = _outside(fault, [each.fault for each in others])
+            text, advice = f"{thread} {_outside(fault)}", _guard(fault)
+            aside = _listed([_element(each.fault) for each in others if isinstance(each.fault, Fault)])
+            aside += " too" if aside else ""
         else:
-            text = f"{_element(fault)} in {fault.space} memory is read before anything is stored there"
+            text = f"{thread} reads {_element(fault)} in {fault.space} memory before any thread has stored a value there"
         return Finding(
             kind,
             text,
@@ -109,6 +127,8 @@ class Causes:
             fault.space,
             pair,
             advice,
+            threads,
+            aside,
         )
 
     def _race(self, fault: Fault, other: Access) -> tuple[str, str, str]:
@@ -127,7 +147,7 @@ class Causes:
         return (
             kind_of_race(fault.space, pair, beyond),
             pair,
-            race_text(_element(fault), fault.space, first, second),
+            race_text(_element(fault), fault.space, first, second, self.launch.grid, self.launch.block),
         )
 
 
@@ -153,18 +173,31 @@ def _element(fault: Fault) -> str:
     return f"{fault.array}[{', '.join(map(str, fault.index))}]"
 
 
-def _outside(fault: Fault, others: list[Any]) -> str:
-    """Return the text of an access outside of an array, and of the same line's outside of others."""
-    text = f"{fault.access.kind} of {_element(fault)}, "
-    if all(-size <= k < size for k, size in zip(fault.index, fault.shape, strict=False)):
-        text += "which lies before the array; Numba counts a negative index from the end, CUDA C++ does not"
-    elif len(fault.shape) == 1:
+def _listed(words: list[str]) -> str:
+    """Return words as a list in a sentence: "a, b and c"."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1] if words else "")))
+
+
+def _is_before(fault: Fault) -> bool:
+    """Return whether an index is outside because it is negative, and inside if it is counted from the end."""
+    return all(-size <= k < size for k, size in zip(fault.index, fault.shape, strict=False))
+
+
+def _guard(fault: Fault) -> str:
+    """Return advice for an access out of bounds; an empty string where the general advice is the right one."""
+    if _is_before(fault):
+        return "Guard the access: test that the index is 0 or more."
+    if len(fault.shape) == 1:
+        return f"Guard the access, such as if i < {fault.array}.size for an index i, or launch fewer threads."
+    return ""
+
+
+def _outside(fault: Fault) -> str:
+    """Return what a thread does outside of an array, and where the array ends."""
+    text = f"{does(fault.access.kind, _element(fault))}, but {fault.array}"
+    if _is_before(fault):
+        return f"{text} begins at index 0: Numba counts a negative index from the end, CUDA C++ does not"
+    if len(fault.shape) == 1:
         size = fault.shape[0]
-        text += f"which does not exist: {fault.array} has {size:,} element{'s' * (size != 1)}"
-    else:
-        text += f"which does not exist: the shape of {fault.array} is {fault.shape}"
-    if others:
-        elements = [_element(each) for each in others]
-        listed = " and ".join(filter(None, (", ".join(elements[:-1]), elements[-1])))
-        text += f"; nor do{'es' * (len(others) == 1)} {listed}"
-    return text
+        return f"{text} has {size:,} element{'s' * (size != 1)}"
+    return f"{text} has the shape {fault.shape}"

@@ -64,7 +64,7 @@ def check(
         In how many orders the blocks and threads run: ascending, descending, then shuffled by seed 1, 2, …
     seconds, accesses
         Time and number of accesses for all schedules together. The check ends when either is used up, and reports
-        what it has found until then.
+        what it has found so far.
     warp_size
         32 lanes, or 64 as on AMD's GPUs for data centres.
     capability
@@ -95,7 +95,7 @@ def check(
     >>> report = h2d.check(double)[1, 128](x, out)
     >>> print(report)
     check of double: 1 error...
-    1. out of bounds: read of x[100], which does not exist: x has 100 elements...
+    1. out of bounds: thread 100 of block 0 reads x[100], but x has 100 elements...
     >>> bool(report)  # True for a report without errors
     False
     """
@@ -177,7 +177,7 @@ class Check:
             for name, value, given in zip(parameters, values, arguments, strict=True)
             if value is not given
         ]
-        remarks = [f"Copied from the GPU to be checked here: {', '.join(copied)}."] if copied else []
+        remarks = [f"The check copied from the GPU: {', '.join(copied)}."] if copied else []
         return Run(self.kernel, self.program, self.options, launch, prepared, began, remarks).report()
 
     def shared_arrays(self, values: list) -> list[rewriting.SharedArray]:

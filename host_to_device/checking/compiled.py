@@ -6,7 +6,7 @@ import hashlib
 import math
 import threading
 import time
-import weakref
+from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -78,8 +78,10 @@ class CompiledWatch:
             raise Unwatchable(str(problem).splitlines()[0]) from None
 
 
-# Kernel → types of its arguments → what was compiled for them.
-_KEPT: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+# Kernel and types of its arguments → what was compiled for them, the most recently used last. Each holds its kernel, so
+# the kernel's end cannot be what removes it: a process that checks thousands of kernels would keep them all.
+MOST_KEPT = 64
+_KEPT: OrderedDict[tuple, CompiledWatch | Unwatchable] = OrderedDict()
 
 
 def compiled_watch(program: Program, launch: Launch, values: tuple) -> CompiledWatch:
@@ -90,16 +92,24 @@ def compiled_watch(program: Program, launch: Launch, values: tuple) -> CompiledW
     Unwatchable
         If it does something that only the interpreter watches.
     """
-    kept = _KEPT.setdefault(program.kernel.original, {})
-    key = tuple(map(typeof, _copied(values))), tuple(each.dtype for each in launch.arrays)
-    if key not in kept:
+    arrays = tuple(each.dtype for each in launch.arrays)
+    key = program.kernel.original, tuple(map(typeof, _copied(values))), arrays
+    found = _KEPT.get(key)
+    if found is None:
         try:
-            kept[key] = CompiledWatch(program, launch, values)
+            found = CompiledWatch(program, launch, values)
         except Unwatchable as problem:
-            kept[key] = problem
-    if isinstance(kept[key], Unwatchable):
-        raise kept[key]
-    return kept[key]
+            found = Unwatchable(str(problem))  # without the traceback, which holds the launch's arrays
+        _KEPT[key] = found
+    else:
+        _KEPT.move_to_end(key)
+    while len(_KEPT) > MOST_KEPT:
+        _, oldest = _KEPT.popitem(last=False)
+        if isinstance(oldest, CompiledWatch):
+            compiling.forget(oldest.launcher)
+    if isinstance(found, Unwatchable):
+        raise Unwatchable(str(found))
+    return found
 
 
 def _copied(values: tuple) -> list:

@@ -22,6 +22,7 @@ from host_to_device.checking.outcomes import Difference, compared, unwritten_tex
 from host_to_device.checking.racing import Party, advice_for, kind_of_race, pair_of, race_text
 from host_to_device.checking.report import Finding, Report
 from host_to_device.standins.numba_cuda.launching import dimensions
+from host_to_device.standins.positions import thread_of
 
 OF_A_WARP = "Put __syncwarp() between the two, or give a mask that names exactly the lanes that take part."
 KINDS = {
@@ -30,9 +31,9 @@ KINDS = {
     "warp divergence": "warp synchronisation",
     "stopped": "no progress",
 }
-ONE_SCHEDULE = "One schedule shows faults only: the check looks for races and unwritten outputs from the second schedule on."
-NO_NOTES = "Notes on performance are for kernels in Python only."
-PARTLY = "the accesses that fit into the check's record"
+ONE_SCHEDULE = "With schedules=1 the check reports faults only. For races and unwritten outputs, give schedules=2 or more."
+NO_NOTES = "notes=True changes nothing here: the check has notes on performance for kernels in Python only."
+PARTLY = "the accesses that fit into its record"
 ARCHITECTURE = "sm_75"  # a T4's: the oldest that NVRTC 13 compiles for
 OTHER_FILLS = (ZEROS, OTHER_NONSENSE, MIXED)
 
@@ -158,7 +159,7 @@ class RawRun:
             )
             advice = "Write it in standard CUDA C++; this machine's compiler accepts more than NVRTC does."
             return [self.finding("failed", text, int(place[1]) if place else 0, advice=advice)], []
-        return [], [f"NVRTC compiles it for a GPU, too ({ARCHITECTURE})."]
+        return [], [f"NVRTC also compiles the source for a GPU ({ARCHITECTURE})."]
 
     def left(self) -> float:
         """Return the seconds that are left."""
@@ -249,13 +250,16 @@ class RawRun:
         about = {"array": seen.array, "index": (seen.index,), "space": seen.space, "count": seen.count}
         about |= {"block": seen.access.block, "thread": seen.access.thread}
         if seen.before is None:
-            text = f"{element} in {seen.space} memory is read before anything is stored there"
+            thread = thread_of(seen.access.block, seen.access.thread, self.grid, self.block)
+            text = (
+                f"{thread} reads {element} in {seen.space} memory before any thread has stored a value there"
+            )
             return self.finding("uninitialised read", text, seen.access.line, **about)
         access, other = Party(*seen.access), Party(*seen.before)
         pair = pair_of(access, other)
         kind = kind_of_race(seen.space, pair, self.beyond_warp)
         advice = advice_for(pair, access.block == other.block) if kind == "race" else ""
-        text = race_text(element, seen.space, access, other)
+        text = race_text(element, seen.space, access, other, self.grid, self.block)
         more = (other.line,) if other.line != access.line else ()
         return self.finding(kind, text, access.line, *more, pair=pair, advice=advice, **about)
 
@@ -273,7 +277,7 @@ class RawRun:
     def of_fault(self, fault: Any) -> Finding:
         """Return the finding for a fault that stopped the launch."""
         kind = KINDS.get(fault.kind, "failed")
-        words = str(fault).partition(": ")[2].rpartition("; block")[0] or str(fault)
+        words = str(fault).partition(": ")[2] or str(fault)
         words = words.removeprefix(f"{fault.kind}: ")
         return self.finding(kind, words, fault.line, block=fault.block, thread=fault.thread)
 

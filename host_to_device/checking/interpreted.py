@@ -278,11 +278,17 @@ class Watch(Interpreter):
         gone = self.threads - len(waiting)
         if waiting and gone:
             line, threads = next(iter(lines.items()))
-            text = f"{len(waiting)} threads wait at the barrier and {gone} have left the kernel without reaching it"
+            text = (
+                f"{_threads(len(waiting))} at the barrier, but {gone:,} of the same block "
+                f"{'has' if gone == 1 else 'have'} left the kernel without reaching it"
+            )
             self.barrier_fault("barrier divergence", line, threads[0], text)
         elif len(lines) > 1:
             (line, threads), (other, others) = list(lines.items())[:2]
-            text = f"{len(threads)} threads wait at line {line} and {len(others)} at line {other}"
+            text = (
+                f"{_threads(len(threads))} at the barrier of line {line}, but {_threads(len(others))} of the same "
+                f"block at line {other}"
+            )
             self.barrier_fault("barrier divergence", line, threads[0], text)
         if self.moment.notes is not None:
             self.moment.notes.barrier(self.moment.block)
@@ -331,16 +337,17 @@ class Watch(Interpreter):
         for thread in threads:
             lane = thread - warp * self.warp_size
             if not mask >> lane & 1:
-                text = f"cuda.{name}: lane {lane} takes part, and its mask {mask:#x} does not name it"
+                text = f"cuda.{name}: lane {lane} takes part, but its mask {mask:#x} does not name this lane"
                 self.barrier_fault("warp synchronisation", line, thread, text)
                 return
         missing = self.missing(key, threads)
         if missing:
-            are = "lanes that do" if len(missing) > 1 else "lane that does"
-            text = (
-                f"cuda.{name}: the mask {mask:#x} names {len(missing)} {are} not take part, "
-                f"{'lane' if len(missing) == 1 else 'first lane'} {missing[0]}"
-            )
+            text = f"cuda.{name}: the mask {mask:#x} names lane {missing[0]}, which does not take part"
+            if len(missing) > 1:
+                text = (
+                    f"cuda.{name}: the mask {mask:#x} names {len(missing)} lanes that do not take part; the first is "
+                    f"lane {missing[0]}"
+                )
             self.barrier_fault("warp synchronisation", line, threads[0], text)
 
     def exchange(
@@ -368,6 +375,10 @@ class Watch(Interpreter):
             if values.lacking is not None:
                 text = f"cuda.{name}: lane {lane} takes the value of lane {values.lacking}, which does not take part"
                 self.barrier_fault("warp synchronisation", line, thread, text, if_used=True)
+
+
+def _threads(number: int) -> str:
+    return f"{number:,} thread{' waits' if number == 1 else 's wait'}"
 
 
 class _Brought:

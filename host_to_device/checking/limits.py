@@ -40,7 +40,7 @@ def capability(value: object) -> str:
     text = ".".join(map(str, value)) if isinstance(value, tuple) else str(value)
     if text not in MAX_SHARED_OPT_IN:
         raise ValueError(
-            f"no limits are known for compute capability {text}: give one of {', '.join(MAX_SHARED_OPT_IN)}"
+            f"the check has no limits for compute capability {text}: give one of {', '.join(MAX_SHARED_OPT_IN)}"
         )
     return text
 
@@ -87,7 +87,7 @@ def broken(
     if threads > MAX_THREADS:
         found.append(
             Broken(
-                f"a block of {threads:,} threads; at most {MAX_THREADS:,} are allowed",
+                f"a block has {threads:,} threads; at most {MAX_THREADS:,} are allowed",
                 "Use smaller blocks and more of them.",
             )
         )
@@ -96,9 +96,9 @@ def broken(
         largest = max((each for each in arrays if each.shape), key=_bytes, default=None)
         found.append(
             Broken(
-                f"{static + dynamic:,} bytes of shared memory a block; a launch gets at most {MAX_SHARED:,} (compute "
-                f"capability {capability} has {MAX_SHARED_OPT_IN[capability]:,} for kernels that request more, which "
-                "Numba's kernels cannot)",
+                f"a block has {static + dynamic:,} bytes of shared memory; at most {MAX_SHARED:,} are allowed (compute "
+                f"capability {capability} has {MAX_SHARED_OPT_IN[capability]:,} for kernels that opt in, and Numba's "
+                "kernels cannot)",
                 "Use a smaller tile, or a smaller dtype.",
                 largest.line if largest else None,
                 "shared",

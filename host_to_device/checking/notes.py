@@ -96,7 +96,7 @@ class Note:
 
 
 class _Site(NamedTuple):
-    """What distinguishes one stream of requests from another."""
+    """What distinguishes one stream of memory requests from another."""
 
     place: Place
     kind: str
@@ -107,7 +107,7 @@ class _Site(NamedTuple):
 
 @dataclass
 class _Total:
-    """The sums over the requests, or executions by a warp, of one site."""
+    """The sums over the memory requests, or executions by a warp, of one site."""
 
     requests: int = 0
     figure: int = 0
@@ -118,7 +118,7 @@ class _Total:
 
 
 class _Gathering:
-    """The requests of one warp at one site that still lack lanes."""
+    """The memory requests of one warp at one site that still lack lanes."""
 
     __slots__ = ("counts", "cut", "lanes", "open", "site")
 
@@ -131,7 +131,7 @@ class _Gathering:
 
 @dataclass
 class _Block:
-    """The open requests and counts of a block that is running."""
+    """The open memory requests and counts of a block that is running."""
 
     gatherings: dict[tuple, _Gathering] = field(default_factory=dict)  # by site and warp
     lines: dict[tuple[Place, int], list[int]] = field(default_factory=dict)  # place and warp → count by lane
@@ -198,8 +198,8 @@ def conflict_ways(lanes: Iterable[int | None], size: int) -> int:
 class Notes:
     """Gathers the accesses and executed lines of a launch, and makes notes of them.
 
-    It keeps sums by line. It keeps single accesses only while a request lacks lanes: at the latest until the next
-    barrier or the end of the block, and at most `MOST_OPEN` requests by warp, line and array.
+    It keeps sums by line. It keeps single accesses only while a memory request lacks lanes: at the latest until
+    the next barrier or the end of the block, and at most `MOST_OPEN` memory requests by warp, line and array.
 
     Parameters
     ----------
@@ -288,8 +288,8 @@ class Notes:
     def barrier(self, block: int) -> None:
         """Take in that all threads of a block have reached a barrier of the block.
 
-        Accesses before and after it are never one request. Without this call the figures are less exact if lanes reach
-        a line in different iterations of a loop with a barrier in it.
+        Accesses before and after it are never one memory request. Without this call the figures are less exact if lanes
+        reach a line in different iterations of a loop with a barrier in it.
         """
         running = self._running.get(block)
         if running is None:
@@ -370,12 +370,12 @@ class Notes:
     def _of_sectors(self, site: _Site, total: _Total) -> Note:
         mean, ideal = total.figure / total.requests, total.ideal / total.requests
         verdict = (
-            "the fewest that hold these bytes"
+            "the minimum for these bytes"
             if total.figure == total.ideal
-            else f"{_figure(ideal)} would do"
+            else f"{_figure(ideal)} would be enough"
         )
         text = (
-            f"{_accesses(site)} in global memory: {_figure(mean)} sectors a request, {verdict} "
+            f"{_accesses(site)} in global memory: {_figure(mean)} sectors a memory request, {verdict} "
             f"({_requests(total)}{_worst(total, mean)})"
         )
         return self._note("sectors a request", site, total, mean, ideal, text)
@@ -413,7 +413,7 @@ class Notes:
         mean, there = total.figure / total.requests, total.ideal / total.requests
         text = (
             f"{_figure(mean)} of {_figure(there)} lanes take part on average when a warp executes this line "
-            f"({total.fewer:,} of {total.requests:,} executions without all lanes, {total.worst} lanes at worst)"
+            f"({total.fewer:,} of {total.requests:,} executions lack lanes; the fewest in one are {total.worst})"
         )
         return Note(
             "divergence",
@@ -439,8 +439,8 @@ class Notes:
         if missing and self.blocks:
             lanes = warps * self.warp
             text = (
-                f"{missing} of the {lanes} lanes of each block have no thread: {self.threads} threads are "
-                f"no multiple of a warp's {self.warp}"
+                f"{missing} of the {lanes} lanes of each block have no thread: {self.threads} is not a "
+                f"multiple of the warp size, {self.warp}"
             )
             yield self._launch(missing * self.blocks, lanes * self.blocks, text)
 

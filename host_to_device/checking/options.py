@@ -36,7 +36,7 @@ class CheckOptions:
         for option in ("outputs", "any_order", "not_compared"):
             for name in getattr(self, option):
                 if name not in arrays:
-                    there = ", ".join(arrays) or "none"
+                    there = ", ".join(arrays) or "no arrays"
                     raise ValueError(f"{option}: {kernel}() has no array called {name!r}; it has {there}")
 
 

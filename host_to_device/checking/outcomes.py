@@ -81,8 +81,11 @@ def element_of(array: str, where: tuple[int, ...]) -> str:
 
 
 def unwritten_text(array: str, size: int, missing: int, first: tuple[int, ...]) -> str:
-    """Say that `missing` of the `size` elements of an array are never written."""
-    return f"{missing:,} of {size:,} elements of {array} are never written, {element_of(array, first)} first"
+    """Say that the launch does not write `missing` of the `size` elements of an array."""
+    return (
+        f"the launch leaves {missing:,} of {size:,} elements of {array} unwritten; the first is "
+        f"{element_of(array, first)}"
+    )
 
 
 def differences(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, float]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from host_to_device.standins.positions import Position, thread_of
+
 
 class Party(NamedTuple):
     """One of the two accesses: its kind ("read", "write" or "atomic"), its line, and the block and thread that made it."""
@@ -31,17 +33,21 @@ def kind_of_race(space: str, pair: str, beyond_warp: bool) -> str:
     )
 
 
-def race_text(element: str, space: str, access: Party, other: Party) -> str:
-    """Return the sentence that names the element, the two accesses and their threads."""
+def does(kind: str, element: str) -> str:
+    """Return what a thread does with an element: "reads x[5]", "writes x[5]" or "updates x[5] atomically"."""
+    return f"updates {element} atomically" if kind == "atomic" else f"{kind}s {element}"
+
+
+def race_text(
+    element: str, space: str, access: Party, other: Party, grid: Position, block_size: Position
+) -> str:
+    """Return the sentence that names the two threads, the element and the two accesses."""
     same_block = access.block == other.block
-    named = {"read": "a read", "write": "a write", "atomic": "an atomic"}
-
-    def by(party: Party) -> str:
-        return f"by {'' if same_block else f'block {party.block}, '}thread {party.thread}"
-
+    one, second = (thread_of(each.block, each.thread, grid, block_size) for each in (access, other))
     return (
-        f"{element} in {space} memory: {named[access.kind]} {by(access)} and {named[other.kind]} {by(other)}"
-        f"{f' at line {other.line}' if other.line != access.line else ''}, and nothing orders them"
+        f"{one} {does(access.kind, element)} in {space} memory, and "
+        f"{second.partition(' of block')[0] if same_block else second} {does(other.kind, 'it')}"
+        f"{f' at line {other.line}' if other.line != access.line else ''}, in no defined order"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import linecache
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
@@ -12,20 +12,22 @@ from typing import Any
 ADVICE = {
     "out of bounds": "Guard the access with the array's size, or launch fewer threads.",
     "race": "Put a barrier between the two accesses, use an atomic, or let one thread own the element.",
-    "uninitialised read": "Store something there before the first read: shared and local memory begin with arbitrary values.",
-    "unwritten output": "Launch enough threads, and compare the index with the size of the array that is written.",
-    "barrier divergence": "Move the barrier to where every thread of the block reaches it, out of branches and before returns.",
+    "uninitialised read": "Store a value before the first read: shared and local memory begin with arbitrary values.",
+    "unwritten output": "Launch enough threads, and compare the index with the size of the array that the kernel writes.",
+    "barrier divergence": "Move the barrier out of branches and before any return, so that every thread of the block reaches it.",
     "warp synchronisation": "Put cuda.syncwarp() between the two, or give a mask that names exactly the lanes that take part.",
     "launch limit": "Use smaller blocks and more of them.",
-    "order dependence": "Make the result independent of which thread or block comes first.",
-    "no progress": "Do not let a thread wait in a loop for another: use a barrier, or end the kernel there.",
-    "failed": "Fix what raises the exception first.",
+    "order dependence": "Make the result independent of the order of the threads and blocks.",
+    "no progress": "Do not let a thread wait in a loop for another thread: use a barrier, or end the kernel there.",
+    "failed": "Fix the line that raises the exception, then check again.",
 }
+
+WHOLE = "To cover all of it, check a smaller launch, or raise seconds= or accesses=."
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong, once per distinct cause.
+    """One error, once per distinct cause.
 
     Attributes
     ----------
@@ -39,6 +41,10 @@ class Finding:
         Where the check saw it first, as indices in the grid and in the block.
     count
         How often it occurred in one launch.
+    threads
+        How many threads did it in one launch; 0 where the check does not count them.
+    aside
+        Words that follow the count in brackets, such as the thread where the check saw it first.
     array, index, space
         The element, and its memory: "global", "shared", "local" or "constant".
     pair
@@ -59,6 +65,8 @@ class Finding:
     space: str = ""
     pair: str = ""
     advice: str = ""
+    threads: int = field(default=0, compare=False)
+    aside: str = ""
 
     def __post_init__(self) -> None:
         if not self.advice:
@@ -71,10 +79,14 @@ class Finding:
         return [f"{line:>6} | {text[indent:]}" for line, text in found]
 
     def place(self) -> str:
-        """Return where it was seen first and how often, in brackets."""
-        parts = [f"block {self.block}, thread {self.thread}"] if self.block is not None else []
-        parts += [f"{self.count:,} times"] if self.count > 1 else []
-        return f" ({', '.join(parts)})" if parts else ""
+        """Return how often it occurred, and the words of `aside`, in brackets."""
+        parts = []
+        if self.count > 1:
+            times = f"{self.count:,} times"
+            by = f"{times}, by {_count(self.threads, 'thread')}" if self.threads else times
+            parts.append(f"{self.count:,} threads do" if self.threads == self.count else by)
+        parts += [self.aside] if self.aside else []
+        return f" ({'; '.join(parts)})" if parts else ""
 
 
 @dataclass(frozen=True)
@@ -103,12 +115,13 @@ class Report:
         counts = [_count(self.threads, "thread")]
         counts += [] if self.accesses is None else [_count(self.accesses, "access", "accesses")]
         seen = ", ".join([*counts, _count(self.schedules, "schedule"), f"{self.seconds:.2f} s"])
-        verdict = _count(len(self.findings), "error") if self.findings else "nothing wrong found"
+        verdict = _count(len(self.findings), "error") if self.findings else "no errors found"
         return f"check of {self.kernel}: {verdict} ({seen})"
 
     def besides(self) -> list[str]:
         """Return the lines about the check itself: which part it covered, and remarks."""
-        return [*(f"Only a part was checked: {each}." for each in self.partial), *self.remarks]
+        covered = [f"The check covered a part only: {each}." for each in self.partial]
+        return [*covered, *([WHOLE] if covered else []), *self.remarks]
 
     def __str__(self) -> str:
         lines = [self.summary(), *self.besides()]
@@ -117,7 +130,7 @@ class Report:
             lines += [f"   {line}" for line in finding.source()]
             lines.append(f"   {finding.advice}")
         if self.notes:
-            lines += ["", "Notes on performance, which are no errors:"]
+            lines += ["", "Notes on performance (not errors):"]
             lines += [f"  {each}" for each in self.notes_by_line()]
         return "\n".join(lines)
 
@@ -135,7 +148,7 @@ class Report:
         )
         parts += [f"<ol>{items}</ol>"] if items else []
         if self.notes:
-            parts.append("<p>Notes on performance, which are no errors:</p>")
+            parts.append("<p>Notes on performance (not errors):</p>")
             parts.append(f"<ul>{''.join(f'<li>{escape(each)}</li>' for each in self.notes_by_line())}</ul>")
         bar = "border-left: 3px solid #8888; padding-left: 0.8em"
         return f'<div class="h2d-report" role="group" aria-label="Report of the check" style="{bar}">{"".join(parts)}</div>'

@@ -351,8 +351,8 @@ class Run:
         loop = self.source.loop_of(place)
         lines = (line,) if loop is None or loop == line else (line, loop)
         text = (
-            f"the thread did not end within {self.options.seconds:g} s, and no other thread ended lately: a loop never "
-            "ends, or the thread waits for something that never comes"
+            f"{self.launch.place(*at)} did not end within {self.options.seconds:g} s, and no other thread ended lately: "
+            "it is in a loop that never ends, or it waits for a change that no thread makes"
         )
         return Finding("no progress", text, file, lines, block, thread, space=space)
 
@@ -361,7 +361,7 @@ class Run:
         frames = self.source.frames_of(problem)
         file, line = frames[-1] if frames else (kernel.filename, kernel.tree.lineno)
         block, thread = self.launch.position(*watch.at)
-        text = f"{type(problem).__name__}: {problem}"
+        text = f"{self.launch.place(*watch.at)} raises {type(problem).__name__}: {problem}"
         return Finding("failed", text, file, (line,), block, thread)
 
     # -- arguments
@@ -454,8 +454,8 @@ class Run:
             return
         order = "atomically, in no fixed order" if self.source.has_atomics else "in another order"
         self.remarks.append(
-            f"{differs} {size:.1g} of its largest value from order to order: floats are added {order}, and each sum "
-            "rounds."
+            f"{differs} {size:.1g} of its largest value from schedule to schedule: the threads add floats {order}, and "
+            "each addition rounds."
         )
 
     def of_an_array(self, kind: str, text: str, array: str, index: tuple[int, ...]) -> Finding:
@@ -502,7 +502,7 @@ class Run:
 def _dependence(difference: Difference, result: Result) -> str:
     """Say how an element differs between the first schedule and another one, and how to repeat that."""
     seed = result.schedule - 1
-    how = f"are shuffled by seed {seed}" if seed else "run backwards"
+    how = f"are shuffled by seed {seed}" if seed else "run in descending order"
     if result.turns:
         how += " and take turns after each atomic"
     repeat = f" (h2d.stand_in(seed={seed}) launches in this order)" if seed and not result.turns else ""

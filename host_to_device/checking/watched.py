@@ -212,9 +212,9 @@ def _indices(array, index):
     """Return how many indices an access has; raise if they are not one to three integers."""
     each = index.types if isinstance(index, types.BaseTuple) else (index,)
     if not isinstance(array, types.Array) or isinstance(array.dtype, types.Record):
-        raise TypingError("not watched: not an array of numbers")
+        raise TypingError("h2d.check cannot follow it in compiled code: not an array of numbers")
     if not all(isinstance(one, types.Integer) for one in each) or not 1 <= len(each) <= min(3, array.ndim):
-        raise TypingError("not watched: a slice, or more than three indices")
+        raise TypingError("h2d.check cannot follow a slice, or more than three indices, in compiled code")
     return len(each)
 
 
@@ -276,7 +276,9 @@ def _typed_load(array, index, site, stop, state):
     count = _indices(array, index)
     if count < array.ndim:
         if isinstance(index, types.BaseTuple):
-            raise TypingError("not watched: a part of an array by two indices")
+            raise TypingError(
+                "h2d.check cannot follow a part that two indices select, such as a[i, j] of three axes, in compiled code"
+            )
 
         def part(array, index, site, stop, state):
             if _locate(array, index) < 0:
@@ -308,7 +310,7 @@ def store(array, index, value, site, stop, state):
 def _typed_store(array, index, value, site, stop, state):
     count = _indices(array, index)
     if count < array.ndim:
-        raise TypingError("not watched: a store in a part of an array")
+        raise TypingError("h2d.check cannot follow a store in a part of an array in compiled code")
     size = array.dtype.bitwidth // 8 if array.dtype != types.boolean else 1
 
     def store(array, index, value, site, stop, state):
@@ -357,7 +359,7 @@ def _watched(name):
 
     def kind_of(array):
         if not isinstance(array, types.Array):
-            raise TypingError("not watched: not an array")
+            raise TypingError("h2d.check cannot follow it in compiled code: not an array")
         return array.dtype
 
     if name == "atomic_compare_and_swap":

@@ -26,11 +26,11 @@ from host_to_device.counting.numbers import Numbers
 from host_to_device.standins.events import NAMES
 from host_to_device.starting import machine
 
-NO_LINES = "Which lines waited is counted on stand-ins alone: CUPTI does not know your lines."
-NO_TORCH = (
-    "Copies, waits and operations are not known: CUPTI is asked through PyTorch, which is not installed."
+NO_LINES = (
+    "CUPTI does not know your lines. To see which lines wait, count on a stand-in (H2D_MACHINE=stand-in)."
 )
-OF_NUMBA = "Allocations of Numba's are not among them: CUPTI's trace does not have them."
+NO_TORCH = "Copies, waits and operations are not known: they need PyTorch, which reads CUPTI. Install it: pip install torch"
+OF_NUMBA = "Numba's allocations are not counted: CUPTI's trace does not have them."
 
 DIRECTIONS = {"HtoD": "h2d", "DtoH": "d2h", "DtoD": "d2d", "PtoP": "d2d"}  # PtoP: from one device to another
 RUNTIME = ("cuda_runtime", "cuda_driver")

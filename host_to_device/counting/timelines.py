@@ -31,7 +31,7 @@ from host_to_device import standins
 from host_to_device.counting import counts, on_gpu
 from host_to_device.counting.lines import is_cell
 from host_to_device.rendering import svg, units
-from host_to_device.rendering.palette import BLUE, BLUE_SOFT, IDLE, LINE, ORANGE, ORANGE_SOFT, QUIET
+from host_to_device.rendering.palette import BLUE, BLUE_SOFT, DARK, IDLE, LINE, ORANGE, ORANGE_SOFT, QUIET
 from host_to_device.rendering.table import Table
 from host_to_device.standins import events
 
@@ -223,7 +223,9 @@ class Timeline:
 
     def __enter__(self) -> Timeline:
         if events.in_order is not None or _open:
-            raise RuntimeError("a timeline is being recorded already: end its block first")
+            raise RuntimeError(
+                'A timeline is already recording. End its "with" block before you start another.'
+            )
         self.events, self.where = (), on_gpu.name() or "stand-in"
         _open.append(self)
         self._stack.callback(_open.remove, self)
@@ -258,13 +260,13 @@ class Timeline:
             If there is no such kind.
         """
         if kind not in KINDS:
-            raise ValueError(f"there is no kind {kind!r}: give one of {', '.join(KINDS)}")
+            raise ValueError(f"kind is {kind!r}: give one of {', '.join(KINDS)}")
         return tuple(event for event in self.events if event.kind == kind)
 
     def summary(self) -> str:
         """Return in a sentence or two how many events of each kind there were."""
         if not self.events:
-            return "Nothing was asked of the device."
+            return "The device got no work."
         operations, copies, waits = (len(self.of(kind)) for kind in KINDS)
         parts = [
             _many(operations, "operation"),
@@ -274,7 +276,7 @@ class Timeline:
         text = f"{parts[0]}, {parts[1]}, {parts[2]}."
         idle = self.idle
         if idle:
-            text += f" Between them the device stands idle {_many(idle, 'time')}."
+            text += f" Between them the device is idle {_many(idle, 'time')}."
         return text
 
     @property
@@ -308,9 +310,9 @@ class Timeline:
         remarks = (f"and {rest:,} more",) if rest > 0 else ()
         order = "with times" if self.is_on_gpu else "order, no times"
         caption = (
-            f"Asked of: {self.where}; {order}. {self.summary()}" if self.where else "Nothing recorded yet"
+            f"Recorded on: {self.where}; {order}. {self.summary()}" if self.where else "Nothing recorded yet"
         )
-        head = ("", "kind", "what", *(TIMES if self.is_on_gpu else ()), "asked by")
+        head = ("", "kind", "what", *(TIMES if self.is_on_gpu else ()), "caused by")
         return Table(caption, head, rows, (0,), remarks, code=len(head) - 1)
 
     def __str__(self) -> str:
@@ -321,7 +323,7 @@ class Timeline:
     def alt(self) -> str:
         """Return the picture in words."""
         if not self.events:
-            return "A timeline with three empty lanes: nothing was asked of the device."
+            return "A timeline with three empty lanes: the device got no work."
         words = []
         for number, event in enumerate(self.events[:12], 1):
             words.append(f"{number} {event.kind}, {event.text}")
@@ -345,10 +347,10 @@ class Timeline:
         order = (
             "times by the profiler" if self.is_on_gpu else "order, no times: widths are drawn, not measured"
         )
-        caption = f"Asked of: {self.where}; {order}." if self.where else "Nothing recorded yet."
-        left_out = f" The first {MOST} of {len(self):,} are drawn." if len(self) > MOST else ""
+        caption = f"Recorded on: {self.where}; {order}." if self.where else "Nothing recorded yet."
+        left_out = f" The picture shows the first {MOST} of {len(self):,}." if len(self) > MOST else ""
         return (
-            f'<div class="h2d-timeline"><p>{escape(caption)} {escape(self.summary())}{left_out}</p>'
+            f'{DARK}<div class="h2d-timeline"><p>{escape(caption)} {escape(self.summary())}{left_out}</p>'
             f"{self.svg()}{_listing(self.events[:MOST], self.is_on_gpu)}</div>"
         )
 
@@ -386,7 +388,7 @@ def timeline(keep: str | os.PathLike | None = None) -> Timeline:
     >>> [event.kind for event in t.events]
     ['copy', 'operation', 'operation', 'copy', 'wait']
     >>> print(t)  # in a notebook, t alone draws the picture
-    Asked of: stand-in; order, no times. 2 operations, 2 copies, 1 wait of the host...
+    Recorded on: stand-in; order, no times. 2 operations, 2 copies, 1 wait of the host...
     """
     return Timeline(keep)
 
@@ -498,7 +500,7 @@ class _Profile:
         self._keep = keep
         torch = on_gpu.torch_with_gpu()
         if torch is None:
-            raise RuntimeError("a timeline of a GPU is recorded by PyTorch's profiler: pip install torch")
+            raise RuntimeError("PyTorch's profiler records a GPU's timeline. Install it: pip install torch")
         self._profile = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA])
 
     def __enter__(self) -> _Profile:
@@ -579,7 +581,7 @@ def _listing(shown: Sequence[Event], timed: bool) -> str:
         + f"<td {left}><code>{escape(event.code)}</code></td></tr>"
         for number, event in enumerate(shown, 1)
     )
-    names = ("", "kind", "what", *(TIMES if timed else ()), "asked by")
+    names = ("", "kind", "what", *(TIMES if timed else ()), "caused by")
     head = "".join(f'<th scope="col" {left}>{name}</th>' for name in names)
     return f"<details><summary>What the numbers stand for</summary><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></details>"
 

@@ -11,23 +11,29 @@ from host_to_device.exercises.judging import (
     as_numbers,
     judge_array,
     judge_banks,
+    judge_choice,
     judge_counts,
+    judge_float32,
     judge_function,
     judge_kernel,
     judge_ratio,
     judge_requests,
     judge_sectors,
+    named,
 )
 from host_to_device.exercises.solved import progress
 from host_to_device.exercises.student_runs import (
     InOut,
     Out,
+    run_counted,
     run_function,
     run_kernel,
     run_notes,
     run_ratio,
     seen_launches,
+    torch_places,
 )
+from host_to_device.exercises.touches import touches
 from host_to_device.exercises.verdicts import Verdict
 
 __all__ = [
@@ -44,18 +50,24 @@ __all__ = [
     "judge",
     "judge_array",
     "judge_banks",
+    "judge_choice",
     "judge_counts",
+    "judge_float32",
     "judge_function",
     "judge_kernel",
     "judge_ratio",
     "judge_requests",
     "judge_sectors",
+    "named",
     "progress",
+    "run_counted",
     "run_function",
     "run_kernel",
     "run_notes",
     "run_ratio",
     "seen_launches",
+    "torch_places",
+    "touches",
     "wide_operations",
 ]
 

@@ -5,19 +5,23 @@ A grader calls the two steps apart: `collect` in the process that has the studen
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from host_to_device.exercises import safety, solved, values
-from host_to_device.exercises.catalogue import find
+from host_to_device.exercises import safety, solved, touches, values
+from host_to_device.exercises.catalogue import after, find
 from host_to_device.exercises.definition import Exercise
 from host_to_device.exercises.failures import failure, message
 from host_to_device.exercises.student_names import Student, check_need
-from host_to_device.exercises.verdicts import NOTHING, Judged, Verdict, judged, verdict
+from host_to_device.exercises.verdicts import NOTHING, Judged, Verdict, judged, tried, verdict
 
+SMALL = 8  # a case of this size is small enough: a still smaller one shows less
+PATIENCE = 3.0  # seconds of an answer after which no smaller case is looked for
 _STDOUT = sys.stdout  # used if a notebook breaks its own sys.stdout
 
 
@@ -45,20 +49,25 @@ def _values_of(
         told["failed"]["at once"] = True  # before any case
         yield {}, told
         return
-    student = Student(namespace)
     for case in exercise.cases(seed):
-        shelter.renew()
-        try:
-            got = safety.within(exercise.seconds, _run, exercise, student, dict(case))
-            if not isinstance(got, dict):
-                raise TypeError("run has to return a dict")
-            value = {"got": got}
-        except BaseException as problem:
-            value = failure(problem, namespace, exercise.seconds)
-        shelter.renew()
+        value = _value(exercise, shelter, case)
         yield case, value
         if "failed" in value:
             return
+
+
+def _value(exercise: Exercise, shelter: safety.Shelter, case: dict) -> dict[str, Any]:
+    """Run the student's code on one case; return `{"got": …}` or `{"failed": …}`."""
+    shelter.renew()
+    try:
+        got = safety.within(exercise.seconds, _run, exercise, Student(shelter.namespace), dict(case))
+        if not isinstance(got, dict):
+            raise TypeError("run has to return a dict")
+        return {"got": got}
+    except BaseException as problem:
+        return failure(problem, shelter.namespace, exercise.seconds)
+    finally:
+        shelter.renew()
 
 
 def _run(exercise: Exercise, student: Student, case: dict[str, Any]) -> Any:
@@ -116,12 +125,13 @@ def judge(number: str, seed: int, collected: Any) -> Verdict:
     cases = list(exercise.cases(seed))
     if not isinstance(collected, list) or not collected:
         return verdict(exercise, NOTHING)
-    for case, value in zip(cases, collected, strict=False):
+    for place, (case, value) in enumerate(zip(cases, collected, strict=False)):
         found = judged(exercise, case, value)
         if found.text:
-            return verdict(exercise, found)
+            values = dict(zip(range(len(cases)), collected, strict=False))
+            return verdict(exercise, _smallest(exercise, cases, place, value, found, values.get)[2])
     if len(collected) != len(cases):
-        return verdict(exercise, Judged(f"{len(collected)} of {len(cases)} cases came out of it"))
+        return verdict(exercise, Judged(f"only {len(collected)} of {len(cases)} cases returned a result"))
     return verdict(exercise, Judged())
 
 
@@ -136,9 +146,9 @@ def is_strict() -> bool:
 
 
 def answer(number: str, *, hint: int | None = None, strict: bool | None = None) -> Verdict:
-    """Check this notebook's answer to an exercise, and print a line that says whether the answer is right.
+    """Check this notebook's answer to an exercise, and print whether the answer is right.
 
-    If the answer is not right, the first failure is printed with the line at fault and a hint. A run that takes too
+    Below a right answer stand what was tried and the number of the next exercise. If the answer is not right, the first failure is printed with the line at fault and a hint. A run that takes too
     long is stopped. Nothing is raised unless `strict` says so.
 
     Parameters
@@ -163,7 +173,7 @@ def answer(number: str, *, hint: int | None = None, strict: bool | None = None) 
     Examples
     --------
     >>> verdict = h2d.answer("02.1", hint=1)
-    02.1, hint 1 of 3: The `vec_add` of the chapter has the same shape...
+    02.1, hint 1 of 3: The chapter's `vec_add` has the same structure...
     >>> verdict = h2d.answer("02.1")  # before saxpy has been written
     02.1 is not right yet: saxpy is not defined...
     >>> verdict.right
@@ -172,20 +182,24 @@ def answer(number: str, *, hint: int | None = None, strict: bool | None = None) 
     global _at_work
     strict = is_strict() if strict is None else strict
     if _at_work not in (None, threading.get_ident()):
-        return Verdict(_cut(number), None, 0, 0, "another answer is being checked: ask again after it")
+        return Verdict(
+            _cut(number), None, 0, 0, "h2d.answer is checking another answer: call it again when that is done"
+        )
     if _at_work:
         raise safety.Refused(
-            "your code calls h2d.answer, which is just running it", "Call it in a cell of its own."
+            "your code calls h2d.answer while h2d.answer runs it", "Call h2d.answer in a cell of its own."
         )
     _at_work = threading.get_ident()
     remarks: list[str] = []
     try:
         result, remarks = _answer(number, hint, sys._getframe(1).f_globals, strict)
     except KeyboardInterrupt:
-        result = Verdict(_cut(number), False, 0, 0, f"{_cut(number)}: interrupted, nothing was judged")
+        result = Verdict(
+            _cut(number), False, 0, 0, f"{_cut(number)}: the run was interrupted, so there is no verdict"
+        )
     except Exception as problem:
         said = message(problem, named=True)
-        text = f"{_cut(number)} could not be checked, which is a fault of the check's: {said}"
+        text = f"{_cut(number)} could not be checked, because the check itself has an error: {said}"
         result = Verdict(_cut(number), False, 0, 0, text)
     finally:
         _at_work = None
@@ -198,8 +212,6 @@ def answer(number: str, *, hint: int | None = None, strict: bool | None = None) 
 def _answer(
     number: str, hint: int | None, namespace: dict[str, Any], strict: bool
 ) -> tuple[Verdict, list[str]]:
-    remarks: list[str] = []
-    told: list[str] = []
     with safety.Shelter(namespace) as shelter:
         try:
             exercise = find(number)()
@@ -208,16 +220,56 @@ def _answer(
         if hint is not None:
             return _hint(exercise, hint), []
         safety.remember()  # the modules that `find` has loaded
-        found = Judged("there is nothing to try")
-        for case, value in _values_of(exercise, shelter, 0):
+        found = Judged("the exercise has no cases to try")
+        cases: list[tuple[dict, Any]] = []
+        every, ends = list(exercise.cases(0)), time.monotonic() + PATIENCE
+
+        def run(place: int) -> dict[str, Any] | None:
+            return _value(exercise, shelter, every[place]) if time.monotonic() < ends else None
+
+        for place, (case, value) in enumerate(_values_of(exercise, shelter, 0)):
             found = judged(exercise, case, value)
             if found.text:
+                case, value, found = _smallest(exercise, every, place, value, found, run)
+            cases.append((case, value))
+            if found.text:
                 break
-            told.append(exercise.remark(dict(case), value["got"]))
         result = verdict(exercise, found)
+        told = _told(exercise, cases) if result.right else []
+        remarks: list[str] = []
         if not strict:
-            remarks = _remarks(exercise, result, shelter)
-    return result, [*filter(None, told if result.right else ()), *shelter.remarks, *remarks]
+            svg, words = _picture(cases[-1][1]) if cases else ("", "")
+            remarks = [*filter(None, [words]), *_remarks(exercise, result, shelter)]
+            result = dataclasses.replace(result, picture=svg)
+    return result, [*told, *shelter.remarks, *remarks]
+
+
+def _smallest(
+    exercise: Exercise, cases: list[dict], place: int, value: Any, found: Judged, run: Callable[[int], Any]
+) -> tuple[dict, Any, Judged]:
+    """Return the smallest case that fails with the same hint as the first one that fails, its value and its fault.
+
+    Parameters
+    ----------
+    exercise, cases
+        The exercise and all its cases.
+    place, value, found
+        The place of the first case that fails, its value, and what is wrong with it.
+    run
+        Gives the value of the case at a place, or None.
+    """
+    first = cases[place] if place < len(cases) else {}
+    if not found.hint or not isinstance(value, dict) or "got" not in value:
+        return first, value, found
+    sizes = [max(SMALL, exercise.size(each)) for each in cases]
+    for each in sorted(range(place + 1, len(cases)), key=sizes.__getitem__):
+        if sizes[each] >= sizes[place]:
+            break
+        its_value = run(each)
+        its = judged(exercise, cases[each], its_value) if its_value is not None else Judged()
+        if its.text and its.hint == found.hint:
+            return cases[each], its_value, its
+    return first, value, found
 
 
 def _remarks(exercise: Exercise, result: Verdict, shelter: safety.Shelter) -> list[str]:
@@ -225,8 +277,28 @@ def _remarks(exercise: Exercise, result: Verdict, shelter: safety.Shelter) -> li
     if result.right:
         shelter.renew()
         return solved.note(exercise.number, exercise.points)
-    asking = f'Hints: h2d.answer("{exercise.number}", hint=1), or 2, or 3.'
-    return [*shelter.output.told(), asking]
+    return [*shelter.output.told(), *_asking(exercise)]
+
+
+def _asking(exercise: Exercise) -> list[str]:
+    """Return the line that says how to ask for the hints."""
+    others = [f"hint={number}" for number in range(2, len(exercise.hints) + 1)]
+    then = f", then {' and '.join(others)}" if others else ""
+    return [f'Hints: h2d.answer("{exercise.number}", hint=1){then}.'] if exercise.hints else []
+
+
+def _told(exercise: Exercise, cases: list[tuple[dict, Any]]) -> list[str]:
+    """Return the lines below a right answer: what was tried, what to see now, what is next, and remarks on cases."""
+    values = [(case, value["got"]) for case, value in cases]
+    following = after(exercise.number)
+    line = " ".join(filter(None, [tried(values), exercise.see, f"Next: {following}." if following else ""]))
+    return [line, *filter(None, (exercise.remark(dict(case), got) for case, got in values))]
+
+
+def _picture(value: Any) -> tuple[str, str]:
+    """Return the picture of what a run's threads touched and its words, two empty texts if the run did not record it."""
+    touched = value.get("got", {}).get("touched") or {}
+    return touches.picture(touched), touches.words(touched)
 
 
 def _cut(text: Any) -> str:
@@ -237,7 +309,7 @@ def _hint(exercise: Exercise, hint: Any) -> Verdict:
     number, of, hints = exercise.number, exercise.points, exercise.hints
     if isinstance(hint, bool) or not isinstance(hint, int) or not 1 <= hint <= len(hints):
         which = f"{number} has the hints 1 to {len(hints)}" if hints else f"{number} has no hints"
-        return Verdict(number, None, 0, of, f"{which}: hint={_cut(repr(hint))} is none of them")
+        return Verdict(number, None, 0, of, f"{which}, but hint={_cut(repr(hint))} was given")
     return Verdict(number, None, 0, of, f"{number}, hint {hint} of {len(hints)}: {hints[hint - 1]}")
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from host_to_device.exercises.definition import Exercise, in_notebook, normal_number
+from host_to_device.exercises.definition import Exercise, in_notebook, normal_number, place_in_set
 
 SETS = "host_to_device.exercises.sets"  # the modules made here are called SETS.set02 and so on
 PACKAGE = Path(__file__).resolve().parent
@@ -40,7 +40,9 @@ def find(number: str) -> type[Exercise]:
     try:
         shipped = {cls.number: cls for cls in _classes(number[:2])}
     except ModuleNotFoundError as problem:
-        missing = f"the checks of set {number[:2]} need {problem.name}, which is not installed"
+        missing = (
+            f"the checks of set {number[:2]} need {problem.name}, which is not installed: install it first"
+        )
     here = {} if "NBGRADER_EXECUTION" in os.environ else in_notebook
     for known in (here, shipped, in_notebook):
         if number in known:
@@ -48,11 +50,11 @@ def find(number: str) -> type[Exercise]:
     if missing:
         raise ValueError(missing)
     if shipped:
-        raise ValueError(f"there is no exercise {number}: set {number[:2]} has {', '.join(sorted(shipped))}")
+        raise ValueError(
+            f"there is no exercise {number}: set {number[:2]} has {', '.join(sorted(shipped, key=place_in_set))}"
+        )
     sets = ", ".join(set_numbers()) or "none"
-    raise ValueError(
-        f"there is no exercise {number}, because there is no set {number[:2]}: the sets are {sets}"
-    )
+    raise ValueError(f"there is no exercise {number}, because there is no set {number[:2]}; sets: {sets}")
 
 
 def set_numbers() -> list[str]:
@@ -71,13 +73,23 @@ def in_set(number: str) -> list[type[Exercise]]:
         return []
 
 
+def after(number: str) -> str:
+    """Return what follows an exercise: the number of the next one of its set, else "set NN", else an empty string."""
+    numbers = sorted((cls.number for cls in in_set(number[:2])), key=place_in_set)
+    if number not in numbers:
+        return ""
+    following = numbers[numbers.index(number) + 1 :]
+    sets = [each for each in set_numbers() if each > number[:2]]
+    return following[0] if following else f"set {sets[0]}" if sets else ""
+
+
 def _classes(number: str) -> list[type[Exercise]]:
     path = _notebooks().get(number)
     if path is None:
         return []
     module = sys.modules.get(f"{SETS}.set{number}") or _made(f"{SETS}.set{number}", path)
     found = [each for each in vars(module).values() if isinstance(each, type) and issubclass(each, Exercise)]
-    return sorted((each for each in found if each is not Exercise), key=lambda cls: int(cls.number[3:]))
+    return sorted((each for each in found if each is not Exercise), key=lambda cls: place_in_set(cls.number))
 
 
 def _notebooks() -> dict[str, Path]:

@@ -5,7 +5,7 @@ An exercise of `solutions/NN-name.ipynb` is made of these cells, in this order:
 =========  ==============================================  ==========================================================
 cell       marked by                                       holds
 =========  ==============================================  ==========================================================
-task       markdown, "## NN.k The title (5 minutes)"       what to write
+task       markdown, "## NN.k The title (5 minutes)"       what to write; "(60 minutes, optional)" is not of the core
 given      code, nothing                                   what the student gets as it is
 solution   code, nbgrader `solution: true`                 `### BEGIN SOLUTION` … `### END SOLUTION`; one or more
 check      code, tag `check`                               imports and one subclass of `Exercise`, nothing else
@@ -15,7 +15,8 @@ wrong      markdown, tag `wrong`                           a title in bold, a ``
 why        markdown, tag `solution-only`                   why the solution works
 =========  ==============================================  ==========================================================
 
-`make exercises` makes the student's notebook, without the cells check, wrong and why. The library finds the classes in
+A set opens with puzzles: small exercises whose number ends with a letter, "02.a", and which need the lesson's first
+section only. `make exercises` makes the student's notebook, without the cells check, wrong and why. The library finds the classes in
 the check cells (`catalogue`). A check looks like this:
 
     from host_to_device.exercises import Exercise, inputs, judge_kernel, run_kernel, Out
@@ -45,15 +46,16 @@ the check cells (`catalogue`). A check looks like this:
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 # The kinds of object that `needs` can ask for.
 KINDS = ("kernel", "device function", "function", "class", "array", "number")
 NEED = re.compile(rf"(?:({'|'.join(KINDS)}) )?([^\W\d]\w*)(?:\(((?:[^\W\d]\w*(?:, *(?=\w))?)*)\))?")
-NUMBER = re.compile(r"(\d\d)\.(\d+)")
+NUMBER = re.compile(r"(\d\d)\.(\d+|[a-z])")
 
 # Classes by exercise number, as a notebook has defined them: while an author writes a set, they replace the shipped ones.
 in_notebook: dict[str, type[Exercise]] = {}
@@ -65,8 +67,8 @@ class Wrong(Exception):
     Parameters
     ----------
     text
-        What is wrong, in the learner's words: "element 128 was never written". The case is printed before it, as in
-        "size 1,000, block 128: element 128 was never written".
+        What is wrong, in the learner's words: "the kernel does not write out[128]". The case is printed before it, as in
+        "size 1,000, block 128: the kernel does not write out[128]".
     hint
         What to look at, or what to do; each misconception has a hint of its own.
     lines
@@ -100,7 +102,9 @@ class Need:
         """
         found = NEED.fullmatch(text)
         if found is None:
-            raise ValueError(f"{text!r} is no need: write it like 'kernel saxpy(x, y, out)' or 'array total'")
+            raise ValueError(
+                f"{text!r} is not a need: write it like 'kernel saxpy(x, y, out)' or 'array total'"
+            )
         kind, name, parameters = found.groups()
         named = None
         if parameters is not None:
@@ -114,7 +118,7 @@ class Exercise:
     Attributes
     ----------
     number
-        "NN.k": the set, and the number of the exercise in the set.
+        "NN.k": the set, and the number of the exercise in the set, or the letter of a puzzle.
     points, minutes
         The points (the same as in the answer cell's nbgrader metadata), and the time in minutes (the same as in the
         task's title).
@@ -125,8 +129,13 @@ class Exercise:
         Three hints of rising strength: `h2d.answer("02.1", hint=1)`. The last hint is nearly the answer.
     raised
         Pairs of a text and a hint: if code raises or a kernel fails with that text in the message, the hint is shown.
+    see
+        A sentence below a right answer: what is worth seeing in the model answer now.
+    optional
+        Whether the exercise is beyond the core of its set.
     seconds
-        Time in seconds after which one `run` is stopped; 20 by default.
+        Time in seconds after which one `run` is stopped; 20 by default. A run that keeps the processor busy is stopped
+        after a quarter of it.
 
     The class states all of these as literals, so that they can be read without running the cell.
     """
@@ -137,6 +146,8 @@ class Exercise:
     needs: ClassVar[tuple[str, ...]] = ()
     hints: ClassVar[tuple[str, ...]] = ()
     raised: ClassVar[tuple[tuple[str, str], ...]] = ()
+    see: ClassVar[str] = ""
+    optional: ClassVar[bool] = False
     seconds: ClassVar[float] = 20.0
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -164,7 +175,8 @@ class Exercise:
         case
             One of `cases`.
 
-        Exceptions of the student's code may pass through: the caller catches and reports them.
+        Where the values have what `touches` returned as "touched", a picture below the verdict, right or wrong, shows
+        which threads write which elements of `out`. Exceptions of the student's code may pass through: the caller catches and reports them.
         """
         raise NotImplementedError
 
@@ -180,6 +192,14 @@ class Exercise:
             arrays are NumPy's, and any other object is a `values.Strange`, which names the object.
         """
         raise NotImplementedError
+
+    def size(self, case: dict[str, Any]) -> int:
+        """Return how large a case is: of those that fail for one reason, a verdict shows the smallest.
+
+        By default that is the product of all whole numbers of the case, the seed and 0 left out, in lists and tuples,
+        too.
+        """
+        return math.prod(_whole_numbers([value for name, value in case.items() if name != "seed"]))
 
     def remark(self, case: dict[str, Any], got: Mapping[str, Any]) -> str:
         """Return a line to print below a right answer, such as what could not be tried on this machine; "" for none.
@@ -207,6 +227,20 @@ class Exercise:
         return (cls.__doc__ or "").strip().split("\n")[0].rstrip(".")
 
 
+def _whole_numbers(values: Iterable[Any]) -> Iterator[int]:
+    for value in values:
+        if isinstance(value, list | tuple):
+            yield from _whole_numbers(value)
+        elif type(value) is int and value:
+            yield abs(value)
+
+
+def place_in_set(number: str) -> tuple[int, str]:
+    """Return a key that sorts the numbers of a set: first the puzzles by their letters, then the exercises."""
+    _, _, last = number.partition(".")
+    return (int(last), "") if last.isdigit() else (0, last)
+
+
 def _said(value: Any) -> str:
     if isinstance(value, list | tuple):
         return " × ".join(map(_said, value))
@@ -214,14 +248,18 @@ def _said(value: Any) -> str:
 
 
 def normal_number(number: Any) -> str:
-    """Return an exercise number as it is written: "2.1" and " 02.1 " are "02.1".
+    """Return an exercise number as it is written: "2.1" and " 02.1 " are "02.1", "2.A" is "02.a".
 
     Raises
     ------
     ValueError
         If it is not the number of an exercise.
     """
-    found = re.fullmatch(r"\s*(\d{1,2})\.(\d{1,2})\s*", number) if isinstance(number, str) else None
+    found = (
+        re.fullmatch(r"\s*(\d{1,2})\.(?:(\d{1,2})|([A-Za-z]))\s*", number)
+        if isinstance(number, str)
+        else None
+    )
     if found is None:
-        raise ValueError(f'{number!r} is no number of an exercise: write it like "02.1"')
-    return f"{int(found[1]):02d}.{int(found[2])}"
+        raise ValueError(f'{number!r} is not the number of an exercise: write it like "02.1"')
+    return f"{int(found[1]):02d}.{int(found[2]) if found[2] else found[3].lower()}"

@@ -52,18 +52,19 @@ def _failed(kind: str, text: str, hint: str = "", lines: Sequence[str] = ()) -> 
 def _told(problem: BaseException, seconds: float, located: bool) -> tuple[str, str]:
     """Return what happened, and a hint."""
     if isinstance(problem, safety.TimeUp):
-        where = "; it was here" if located else ""
-        hint = "A loop that never ends, or a wait for something that never comes?"
-        return f"your code was stopped after {seconds:g} s{where}", hint
+        where = ", at this line" if located else ""
+        hint = "Does a loop never end, or does your code wait for an event that never happens?"
+        spent = problem.args[0] if problem.args else seconds
+        return f"your code was stopped after {spent:g} s{where}", hint
     if isinstance(problem, safety.Refused):
         return str(problem), problem.hint
     if isinstance(problem, SystemExit):
         return "your code ends the process (SystemExit)", "Use return to leave a function."
     if isinstance(problem, KeyboardInterrupt):
-        return "it was interrupted", ""
+        return "the run was interrupted", ""
     if type(problem).__name__ == "KernelStopped":
-        said = message(problem).split(": a loop that never ends")[0]
-        return said, "A loop that never ends, or a thread that waits for another?"
+        said = message(problem).split(": a loop never ends")[0]
+        return said, "Does a loop never end, or does a thread wait for another thread?"
     if isinstance(problem, RecursionError):
         return "your code calls itself without end (RecursionError)", ""
     return f"your code raised {message(problem, named=True)}", ""

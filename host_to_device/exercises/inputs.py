@@ -34,14 +34,14 @@ def distinct(shape: int | Sequence[int], dtype: Any = np.float32, seed: int = 0)
         part = np.dtype(f"f{dtype.itemsize // 2}")
         return (distinct(shape, part, seed) + 1j * distinct(shape, part, seed + 1)).astype(dtype)
     if dtype.kind not in "iuf":
-        raise ValueError(f"distinct gives numbers, and {dtype} is none")
+        raise ValueError(f"distinct gives numbers, and {dtype} is not a number type")
     values = 4 * count + 6
     if dtype.kind in "iu":
         values = min(values, int(np.iinfo(dtype).max) - 1)
     else:
         values = min(values, 2 ** (np.finfo(dtype).nmant + 1) - 2)
     if values < count:
-        raise ValueError(f"{dtype} has not {count:,} values that differ")
+        raise ValueError(f"{dtype} has fewer than {count:,} different values")
     generator = np.random.default_rng((0x2D, seed))
     numbers = generator.permutation(values)[:count].astype(np.int64) + 2
     if dtype.kind != "u":
@@ -61,8 +61,8 @@ def launches(
     """Return launch configurations for one-dimensional kernels, as cases with size, block, grid and seed.
 
     The first case is a large size in several blocks. Then come 1 element (or `least`), one element less and one more
-    than a block, and a size in between. No size above 1 is a multiple of its block. Every second grid has one block
-    more than needed.
+    than a block, a size in between, and a size that fills two blocks exactly. No other size above 1 is a multiple of its
+    block. Every second grid has one block more than needed; the grid of the last case has none.
 
     Parameters
     ----------
@@ -95,6 +95,10 @@ def launches(
         needed = math.ceil(size / block)
         grid = needed + position % 2 if enough else max(1, needed // 2)
         cases.append({"size": size, "block": block, "grid": grid, "seed": seed * 1000 + 10 * position})
+    if (size := 2 * few) >= least:
+        cases.append(
+            {"size": size, "block": few, "grid": 2 if enough else 1, "seed": seed * 1000 + 10 * len(sizes)}
+        )
     return cases
 
 
@@ -107,7 +111,8 @@ def launches_2d(
 ) -> list[dict[str, Any]]:
     """Return launch configurations for two-dimensional kernels, as cases with rows, columns, block, grid and seed.
 
-    Only the array of a single element is square, and no side above 1 is a multiple of its block's side.
+    Only the array of a single element is square. The sides of the last array are multiples of its block's sides, and the
+    grid fits exactly; no other side above 1 is such a multiple.
 
     Parameters
     ----------
@@ -126,7 +131,7 @@ def launches_2d(
         If `x` is anything else.
     """
     if x not in ("columns", "rows"):
-        raise ValueError(f"x is {x!r}: it counts 'columns' or 'rows'")
+        raise ValueError(f"x is {x!r}: give 'columns' or 'rows'")
     generator = np.random.default_rng((0x2A, seed))
     shapes = [
         (most // 2 + 3, most - 1),
@@ -158,4 +163,18 @@ def launches_2d(
                 "seed": seed * 1000 + 10 * position,
             }
         )
+    block = blocks[0]
+    per_row, per_column = block if x == "columns" else block[::-1]
+    columns, rows = 2 * per_row, 3 * per_column
+    rows += per_column * (rows == columns)
+    grid = [columns // per_row, rows // per_column]
+    cases.append(
+        {
+            "rows": rows,
+            "columns": columns,
+            "block": list(block),
+            "grid": grid if x == "columns" else grid[::-1],
+            "seed": seed * 1000 + 10 * len(shapes),
+        }
+    )
     return cases

@@ -21,15 +21,15 @@ from host_to_device.exercises.values import Strange, said
 
 Hints = Mapping[str, str]
 USUAL = {
-    "beyond": "Guard the access with the size of the array that is written.",
-    "unwritten": "Are there threads enough, and does each of them find its own element?",
-    "inputs": "Write into an array of your own: what you are given may be needed again.",
-    "values": "Take a small input, work it out by hand, and compare.",
-    "nan": "Something is divided by zero, or was never written.",
+    "beyond": "Guard the access with the size of the array that the kernel writes.",
+    "unwritten": "Does the launch have enough threads, and does each thread compute the index of its own element?",
+    "inputs": "Write into an array of your own: the caller may need its inputs again.",
+    "values": "Work out a small input by hand, and compare.",
+    "nan": "Your code divides by zero, or it does not write this element.",
     "nothing": "End the function with return and the result.",
     "shape": "Give the result the shape that the task asks for.",
-    "dtype": "Make the result with the dtype of the inputs: a 64-bit number among 32-bit ones widens all of them.",
-    "shared": "Return an array of its own, not the one that was given or a view of it.",
+    "dtype": "Make the result with the dtype of the inputs: one 64-bit array among 32-bit ones makes the result 64-bit.",
+    "shared": "Return a new array, not an argument or a view of an argument.",
     "device": "Copy it back to the host: copy_to_host() in Numba, get() in CuPy, cpu().numpy() in PyTorch.",
     "kind": "Return what the task asks for.",
 }
@@ -129,7 +129,7 @@ def judge_array(
     value, wanted = got[first], expected[first]
     many = f" ({len(wrong):,} of {right.size:,} elements differ)" if right.size > 1 else ""
     is_nan = got.dtype.kind in "fc" and bool(np.isnan(value))
-    text = f"{element(name, first)} is {number(value)}, and {number(wanted)} is right{many}"
+    text = f"{element(name, first)} is {number(value)}, but {number(wanted)} is right{many}"
     for mistaken, hint in mistakes:
         mistaken = np.asarray(mistaken)
         if mistaken.shape == got.shape and close(got, mistaken, rtol, atol).all():
@@ -181,7 +181,7 @@ def judge_kernel(
         raise Wrong(f"{kind}: {finding['text']}", hint or str(finding["advice"]), finding["lines"])
     launches, names = got["whole"], got["names"]
     if len(launches) != len(FILLS) or any(len(wholes) != len(expected) for wholes in launches):
-        raise ValueError("a kernel was not launched as it has to be")
+        raise ValueError("the values are not those of the kernel launches")
     for place, right in enumerate(expected):
         if right is None:
             continue
@@ -189,7 +189,7 @@ def judge_kernel(
         wholes = [np.asarray(outputs[place]) for outputs in launches]
         for whole, fill in zip(wholes, FILLS, strict=True):
             if whole.shape != (right.size + 2 * GUARD,) or whole.dtype != right.dtype:
-                raise ValueError("an output came back in another form than it was given")
+                raise ValueError("an output came back with another shape or dtype")
             nonsense = filled(GUARD, whole.dtype, fill)
             for guard, where in ((whole[-GUARD:], "beyond the end"), (whole[:GUARD], "before the beginning")):
                 if guard.tobytes() != nonsense.tobytes():
@@ -218,8 +218,8 @@ def _judge_written(name: str, parts: Sequence[np.ndarray], hints: Hints) -> None
         left &= (bytewise == fill).all(axis=-1)
     if left.any():
         missing = np.argwhere(left)
-        many = f" ({len(missing):,} of {left.size:,} elements were not)" if left.size > 1 else ""
-        raise Wrong(f"{element(name, missing[0])} was never written{many}", hints["unwritten"])
+        many = f" ({len(missing):,} of {left.size:,} elements are missing)" if left.size > 1 else ""
+        raise Wrong(f"the kernel does not write {element(name, missing[0])}{many}", hints["unwritten"])
 
 
 def _judge_inputs(got: Mapping[str, Any], inputs: Sequence[np.ndarray], hints: Hints) -> None:
@@ -232,8 +232,8 @@ def _judge_inputs(got: Mapping[str, Any], inputs: Sequence[np.ndarray], hints: H
             where = ""
             if now.shape == before.shape and before.ndim:
                 differ = np.argwhere(~close(now, before, 0.0))
-                where = f", first at {element(name, differ[0])}" if len(differ) else ""
-            raise Wrong(f"{name} was changed, and it is an input{where}", hints["inputs"])
+                where = f" (first at {element(name, differ[0])})" if len(differ) else ""
+            raise Wrong(f"your code changes {name}, which is an input{where}", hints["inputs"])
 
 
 def judge_function(
@@ -277,13 +277,13 @@ def judge_function(
     usual = {**USUAL, **(hints or {})}
     result = got["result"]
     if result is None:
-        raise Wrong("the function returns nothing", usual["nothing"])
+        raise Wrong("the function returns None", usual["nothing"])
     if isinstance(expected, np.ndarray) and expected.ndim:
         result = _judge_form(name, result, expected, usual, hints or {})
     else:
         result = _judge_number(name, result, usual)
         if isinstance(expected, np.generic | np.ndarray) and result.dtype.kind != expected.dtype.kind:
-            raise Wrong(f"{name} is {result.dtype}, and {expected.dtype} is right", usual["dtype"])
+            raise Wrong(f"{name} is {result.dtype}, but {expected.dtype} is right", usual["dtype"])
     called = "result" if name == "the result" else name
     # Inputs come first: a result that was computed from overwritten inputs is wrong, too.
     if inputs is not None:
@@ -297,13 +297,13 @@ def _judge_form(name: str, result: Any, expected: np.ndarray, usual: Hints, ours
     if isinstance(result, Strange):
         on_device = any(word in result.kind for word in ("device array", "CuPy", "PyTorch"))
         hint = ours.get("device") or ours.get("kind") or usual["device" if on_device else "kind"]
-        raise Wrong(f"{name} is {result.kind}, and a NumPy array is asked for", hint)
+        raise Wrong(f"{name} is {result.kind}, but the task needs a NumPy array", hint)
     if not isinstance(result, np.ndarray):
-        raise Wrong(f"{name} is {_kind(result)}, and a NumPy array is asked for", usual["kind"])
+        raise Wrong(f"{name} is {named(result)}, but the task needs a NumPy array", usual["kind"])
     if result.shape != expected.shape:
-        raise Wrong(f"{name} has the shape {result.shape}, and {expected.shape} is right", usual["shape"])
+        raise Wrong(f"{name} has the shape {result.shape}, but {expected.shape} is right", usual["shape"])
     if result.dtype != expected.dtype:
-        raise Wrong(f"{name} is {result.dtype}, and {expected.dtype} is right", usual["dtype"])
+        raise Wrong(f"{name} is {result.dtype}, but {expected.dtype} is right", usual["dtype"])
     return result
 
 
@@ -316,11 +316,63 @@ def _judge_number(name: str, result: Any, usual: Hints) -> np.ndarray:
     if isinstance(result, np.ndarray) and result.ndim == 0:
         return result
     shape = f" of shape {result.shape}" if isinstance(result, np.ndarray) else ""
-    raise Wrong(f"{name} is {_kind(result)}{shape}, and a single number is asked for", usual["kind"])
+    raise Wrong(f"{name} is {named(result)}{shape}, but the task needs a single number", usual["kind"])
 
 
-def _kind(value: Any) -> str:
+def named(value: Any) -> str:
+    """Return what a run's value is, for a message: "a PyTorch tensor", "a NumPy number (float32)", "None"."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return f"a NumPy number ({value.dtype})"
     return value.kind if isinstance(value, Strange) else said(value)
+
+
+def judge_choice(
+    result: Any,
+    expected: str,
+    choices: Sequence[str],
+    *,
+    name: str = "the result",
+    hints: Hints | None = None,
+    tell: bool = True,
+) -> None:
+    """Judge a result that is one of a few texts.
+
+    Parameters
+    ----------
+    result
+        From `run_function`: a text of Python's or NumPy's.
+    expected
+        The right text.
+    choices
+        All texts that the task names.
+    name
+        The result's name in messages.
+    hints
+        Hints by the text that a learner returns.
+    tell
+        Whether the message names the right text. It does not where that would be the whole answer.
+
+    Raises
+    ------
+    Wrong
+        If the result is another text, or no text.
+    """
+    if isinstance(result, np.ndarray) and result.ndim == 0 and result.dtype.kind == "U":
+        result = result.item()
+    usual = {**USUAL, **(hints or {})}
+    if result is None:
+        raise Wrong(f"{name} is None", usual["nothing"])
+    every = [f'"{each}"' for each in choices]
+    wanted = f"{', '.join(every[:-1])} or {every[-1]}"
+    if not isinstance(result, str):
+        raise Wrong(f"{name} is {named(result)}, but the task needs a text", f"Return {wanted}.")
+    if result not in choices:
+        raise Wrong(
+            f'{name} is "{result[:40]}", which is not in the task', f"Return {wanted}, letter by letter."
+        )
+    if result != expected:
+        text = f'{name} is "{result}"' + (f', but "{expected}" is right' if tell else "")
+        raise Wrong(text, usual.get(result, usual["values"]))
 
 
 def judge_counts(
@@ -360,12 +412,13 @@ def judge_counts(
         one, many = words.get(name, (name.replace("_", " "),) * 2)
         bound = low if seen < low else high
         enough = f"{bound:,} {'is' if bound == 1 else 'are'} {'needed' if seen < low else 'enough'}"
+        enough = enough if bound else "none is needed"
         usual = (
-            "Do on the device what can be done there, and keep it there."
+            "Do the work on the device, and keep the arrays there."
             if seen > high
-            else "Is the work done on the device?"
+            else "Does your code do the work on the device?"
         )
-        raise Wrong(f"{seen:,} {one if seen == 1 else many}, and {enough}", (hints or {}).get(name, usual))
+        raise Wrong(f"{seen:,} {one if seen == 1 else many}, but {enough}", (hints or {}).get(name, usual))
 
 
 def judge_sectors(got: Mapping[str, Any], most: float, hint: str = "") -> None:
@@ -389,8 +442,8 @@ def judge_sectors(got: Mapping[str, Any], most: float, hint: str = "") -> None:
     if worst is not None and worst["sectors"] > most * worst["requests"]:
         mean = number(round(worst["sectors"] / worst["requests"], 1))
         raise Wrong(
-            f"the {worst['access']}s of {worst['name']} take {mean} sectors a request, and {most:g} are allowed",
-            hint or "Which element does the next lane of the warp take? Let it be the next one in memory.",
+            f"the {worst['access']}s of {worst['name']} take {mean} sectors a memory request; at most {most:g} are allowed",
+            hint or "Let neighbouring lanes of a warp access neighbouring elements in memory.",
         )
 
 
@@ -426,8 +479,8 @@ def judge_requests(
     enough = f"{most:,} are enough" if count > most else f"{least:,} are needed"
     what = "atomics on" if access == "atomic" else f"{access}s of"
     raise Wrong(
-        f"the {what} {name} are {count:,} requests of warps, and {enough}",
-        hint or "What several threads of a block need can be fetched once, and kept in shared memory.",
+        f"the {what} {name} make {count:,} memory requests, but {enough}",
+        hint or "Load elements that several threads of a block need once, and keep them in shared memory.",
     )
 
 
@@ -452,10 +505,45 @@ def judge_banks(got: Mapping[str, Any], most: float = 1.0, hint: str = "") -> No
     if worst is not None and worst["ways"] > most * worst["requests"]:
         mean = number(round(worst["ways"] / worst["requests"], 1))
         raise Wrong(
-            f"the {worst['access']}s of {worst['name']} in shared memory have {mean}-way bank conflicts, and "
-            + ("none are needed" if most == 1 else f"{most:g}-way is allowed"),
-            hint or "Which word does the next lane of the warp take, and in which of the 32 banks is it?",
+            f"the {worst['access']}s of {worst['name']} in shared memory take {mean} turns a memory request on average, "
+            + ("but 1 is enough" if most == 1 else f"but at most {most:g} are allowed")
+            + ": they have bank conflicts",
+            hint
+            or "Work out the bank of each lane's word (its index modulo 32): lanes with different words of one bank conflict.",
         )
+
+
+def judge_float32(name: str, types: Mapping[str, Any], hint: str = "") -> None:
+    """Judge that a kernel or device function computes in float32.
+
+    Parameters
+    ----------
+    name
+        The name of the kernel or function in the message.
+    types
+        From `wide_operations`; types that are not known are not judged.
+    hint
+        What to look at.
+
+    Raises
+    ------
+    Wrong
+        At the first operation in more than 32 bits.
+    """
+    if not types["operations"]:
+        return
+    # Where float64 begins: an operation that has not been given one that was computed.
+    begins = [each for each in types["operations"] if "float64" not in each["operands"]]
+    first = (begins or types["operations"])[0]
+    operands = sorted({each.removeprefix("constant ") for each in first["operands"]})
+    of_numbers = not any(each.startswith("array") for each in operands)
+    raise Wrong(
+        f"{name} computes in {first['type']}" + f", from {' and '.join(operands)}" * of_numbers,
+        hint
+        or "In Numba, a float32 with a number of the source, such as `0` or `0.5`, gives a float64, and so does a "
+        "variable that begins with one. Convert the number: `np.float32(0)`.",
+        [first["line"]],
+    )
 
 
 def judge_ratio(got: Mapping[str, Any], most: float, hint: str = "") -> None:
@@ -478,6 +566,6 @@ def judge_ratio(got: Mapping[str, Any], most: float, hint: str = "") -> None:
     ratio = float(got["ratio"])
     if not ratio <= most:
         raise Wrong(
-            f"it takes {ratio:.1f} times as long as the reference on this device, and {most:g} times is allowed",
-            hint or "What is done again and again that could be done once?",
+            f"your code takes {ratio:.1f} times as long as the reference on this device; at most {most:g} times is allowed",
+            hint or "Which step does your code repeat that it could do once?",
         )

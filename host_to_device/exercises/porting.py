@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from host_to_device.exercises.definition import Wrong
+from host_to_device.exercises.judging import as_numbers, named
 from host_to_device.exercises.student_runs import run_kernel
 from host_to_device.exercises.values import said
 from host_to_device.inspecting import compiling
@@ -23,6 +24,10 @@ MACHINES: dict[str, tuple[int, tuple[str, ...]]] = {
 TARGETS = ("sm_90", "gfx942", "gfx1100")
 SIZED_BY_WARP = re.compile(r"__shared__[^;(]*\[[^\]]*\bwarpSize\b")
 COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+# Macros by which a source can learn for which vendor's GPUs it is compiled.
+OF_A_VENDOR = re.compile(
+    r"\b__(?:HIP_PLATFORM_\w+|HIPCC|HIP_DEVICE_COMPILE|HIP|CUDACC\w*|CUDA_ARCH\w*|NVCC|AMDGCN\w*|AMDGPU|GFX\w+|gfx\w+)__\b"
+)
 
 
 def lanes_of(machine: str) -> int:
@@ -36,21 +41,66 @@ def check_source(function: str, source: Any, *kernels: str) -> None:
     A shared array of size `warpSize` is refused here, with a better explanation than the compiler's.
     """
     if not isinstance(source, str):
-        raise Wrong(
-            f"{function}() returns {said(source)}", "Let it return the source of the kernel as a text."
-        )
+        raise Wrong(f"{function}() returned {said(source)}", "Return the source of the kernel as a string.")
     plain = COMMENTS.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), source)
     for kernel in kernels:
         if not re.search(rf"__global__[^;{{]*\b{kernel}\s*\(", plain):
-            raise Wrong(f"{function}() returns a source without a kernel {kernel}", "Keep the kernel's name.")
+            raise Wrong(
+                f"{function}() returned a source without a kernel {kernel}", "Keep the kernel's name."
+            )
     if found := SIZED_BY_WARP.search(plain):
         line = plain.count("\n", 0, found.end())
         raise Wrong(
             "the size of a shared array is warpSize",
-            "The compiler sets shared memory aside, and `warpSize` is a number that only the device knows. Give "
-            "the array a size that is enough on every machine.",
+            "The compiler needs to know the size of a shared array, and `warpSize` is a variable. Use a size that is "
+            "enough on every machine.",
             [f"{line + 1:>6} | {source.splitlines()[line].rstrip()}"],
         )
+
+
+def vendor_test(source: str) -> str:
+    """Return the first macro with which a source tests which vendor's GPU it is compiled for, or ""."""
+    found = OF_A_VENDOR.search(COMMENTS.sub(" ", source))
+    return found[0] if found else ""
+
+
+def judge_widths(
+    name: str,
+    got: Mapping[str, Any],
+    right: Sequence[int],
+    hint: str,
+    mistakes: Sequence[tuple[Sequence[int], str]] = (),
+) -> None:
+    """Raise `Wrong` unless a function returned two numbers: the one for 32 lanes, then the one for 64.
+
+    Parameters
+    ----------
+    name
+        The function's name.
+    got
+        From `run_function`.
+    right
+        The two right numbers, which no message tells.
+    hint
+        What to look at.
+    mistakes
+        Pairs of two numbers and the hint for a learner who returns them.
+    """
+    numbers = as_numbers(got["result"], 2)
+    if numbers is None:
+        raise Wrong(
+            f"{name} returned {named(got['result'])}",
+            "Return two numbers: the one for 32 lanes, then the one for 64.",
+        )
+    if numbers == list(right):
+        return
+    wrong = [lanes for lanes, one, other in zip((32, 64), numbers, right, strict=True) if one != other]
+    text = f"{name} returned {numbers[0]} for 32 lanes and {numbers[1]} for 64; " + (
+        "neither is right" if len(wrong) == 2 else f"the number for {wrong[0]} lanes is not right"
+    )
+    if numbers == list(right)[::-1]:
+        hint = "These are the two right numbers in the wrong order: the one for 32 lanes comes first."
+    raise Wrong(text, next((words for each, words in mistakes if numbers == list(each)), hint))
 
 
 def run_port(

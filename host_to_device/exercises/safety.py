@@ -15,6 +15,7 @@ import contextlib
 import ctypes
 import gc
 import io
+import math
 import os
 import random
 import signal
@@ -34,6 +35,9 @@ RECURSION = 3_000  # IPython's recursion limit
 STEP = 0.05  # seconds between two attempts to stop code that catches the first one
 GRACE = 1.0  # seconds for a signal to arrive, before an exception is thrown into the thread
 SPARED = 5  # attempts that are skipped while Python's own modules run
+# Of a time limit, the part that code may keep the processor busy. A loop that never ends is stopped then; code that
+# waits, for a compiler or because the machine does other things, has the whole time.
+BUSY, LOOK = 1 / 4, 0.25  # LOOK: seconds between two looks at the processor's time
 
 # Bound here, before a notebook can replace them.
 _monotonic, _itimer, _set_signal = time.monotonic, getattr(signal, "setitimer", None), signal.signal
@@ -43,7 +47,7 @@ _LIBRARY = os.path.dirname(os.__file__)
 
 
 class TimeUp(BaseException):  # not an Exception: `except Exception` in the learner's code must not catch it
-    """The time of a run is up."""
+    """The time of a run is up; `args` may hold the seconds that it had."""
 
 
 class Refused(BaseException):
@@ -173,9 +177,7 @@ class _NoInput(io.TextIOBase):
         return True
 
     def readline(self, *_: Any) -> Any:
-        raise Refused(
-            "your code reads from the keyboard, and nobody types while an answer is checked", ARGUMENTS
-        )
+        raise Refused("your code reads from the keyboard, but the check has no keyboard input", ARGUMENTS)
 
     read = readline
 
@@ -220,7 +222,7 @@ class Shelter:
         if names:
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""
             self.remarks.append(
-                f"Something has replaced {', '.join(names[:3])}{more} here; the check used the originals."
+                f"Your notebook has replaced {', '.join(names[:3])}{more}; the check used the originals."
             )
         self._remember_state()
         self.renew()
@@ -259,9 +261,7 @@ class Shelter:
         self.put_names_back()
         sys.stdout = sys.stderr = self.output
         sys.stdin = _NoInput()
-        builtins.input = _refuse(
-            "your code calls input(), and nobody types while an answer is checked", ARGUMENTS
-        )
+        builtins.input = _refuse("your code calls input(), but the check has no keyboard input", ARGUMENTS)
         os._exit = os.abort = _refuse("your code ends the process", "Use return to leave a function.")
         with contextlib.suppress(OSError):
             if self.folder is not None:
@@ -283,9 +283,9 @@ class Shelter:
         alive = sum(each.is_alive() for each in running)
         if alive:
             self.remarks.append(
-                "A thread that your code has started is still running."
+                "A thread that your code started is still running."
                 if alive == 1
-                else f"{alive} threads that your code has started are still running."
+                else f"{alive} threads that your code started are still running."
             )
         self.renew()
         self.undo.close()
@@ -332,7 +332,7 @@ def within(seconds: float, call: Callable[..., Any], *arguments: Any) -> Any:
     Parameters
     ----------
     seconds
-        The time limit, in seconds of the wall clock.
+        The time limit, in seconds of the wall clock. A `BUSY` part of it is the limit of the processor's time.
     call, arguments
         The function that runs the code, and its arguments.
     """
@@ -353,7 +353,7 @@ class _Limit:
     """The signal, the timer and the thread that `within` sets up and takes away again."""
 
     def __init__(self, seconds: float) -> None:
-        self.seconds, self.ended = seconds, False
+        self.seconds, self.spent, self.ended = seconds, seconds, False
         self.done, self.rung, self.spared = False, 0, 0
         self.by_signal = _itimer is not None and threading.current_thread() is threading.main_thread()
         self.thread = threading.get_ident()
@@ -407,7 +407,7 @@ class _Limit:
         self.rung += 1
         if self.rung > 2:
             self.follow(frame, self.rung % 7)
-        raise TimeUp
+        raise TimeUp(self.spent)
 
     def follow(self, frame: types.FrameType | None, lines: int) -> None:
         """Raise again after this many lines: in an `except:` that has caught the exception, or between two `try`."""
@@ -428,8 +428,25 @@ class _Limit:
             frame.f_trace = trace
             frame = frame.f_back
 
+    def hurry(self) -> bool:
+        """Wait until the time is up, or the processor's time: then let the signals come now; False at the end."""
+        clock = time.pthread_getcpuclockid(self.thread) if hasattr(time, "pthread_getcpuclockid") else None
+        began = _monotonic()
+        most = math.inf if clock is None else time.clock_gettime(clock) + BUSY * self.seconds
+        while (left := began + self.seconds - _monotonic()) > 0:
+            if self.woken.wait(min(LOOK, left)) or self.done:
+                return False
+            if clock is not None and time.clock_gettime(clock) > most:
+                self.spent = BUSY * self.seconds
+                if self.by_signal and _itimer is not None:
+                    _itimer(signal.ITIMER_REAL, STEP, STEP)
+                break
+        return True
+
     def watch(self) -> None:
-        wait, rung = self.seconds + (GRACE if self.by_signal else 0), 0
+        if not self.hurry():
+            return
+        wait, rung = GRACE if self.by_signal else 0.0, 0
         while not self.woken.wait(wait) and not self.done:
             if self.rung > rung:  # signals arrive: a second exception could arrive where nothing can catch it
                 wait, rung = GRACE, self.rung

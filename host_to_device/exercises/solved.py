@@ -50,7 +50,7 @@ def read(path: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
     try:
         content = json.loads(text)
         if content["version"] > VERSION:
-            return {}, [f"{path} was written by a newer version of this library: it is left as it is."]
+            return {}, [f"A newer version of this library wrote {path}, so this one does not change it."]
         solved = {
             number: {"points": float(each["points"]), "on": str(each["on"])[:10]}
             for number, each in content["solved"].items()
@@ -63,7 +63,7 @@ def read(path: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
             if not each.exists()
         )
         os.replace(path, aside)
-        return {}, [f"{path} could not be read, and is now {aside.name}; a new one is begun."]
+        return {}, [f"{path} could not be read: it is now called {aside.name}, and a new file begins."]
     return solved, []
 
 
@@ -122,7 +122,7 @@ def note(number: str, points: float) -> list[str]:
                 solved[number] = {"points": points, "on": datetime.date.today().isoformat()}
                 write(path, solved)
     except OSError as problem:
-        remarks = [f"It could not be noted in {path}: {problem.strerror or problem}."]
+        remarks = [f"Your progress could not be saved in {path}: {problem.strerror or problem}."]
     new = [each for each in remarks if each not in _told]
     _told.update(new)
     return new
@@ -144,17 +144,17 @@ def progress() -> Table:
     >>> print(h2d.progress())
     Exercises solved: ... of ... points
     set                             exercises ...
-    01 Two machines in one          01.1 ...
+    01 CPU and GPU architecture          a ·  b ·  c ·  1 ...
     """
     path = file()
     solved: dict[str, dict[str, Any]] = {}
     remarks: list[str] = []
     if path is None:
-        remarks.append("Nothing is kept: H2D_PROGRESS is off.")
+        remarks.append("Your progress is not saved: H2D_PROGRESS is off.")
     else:
         try:
             solved, remarks = read(path)
-            remarks = [*remarks, f"Kept in {path}, on this machine only."]
+            remarks = [*remarks, f"Saved in {path}, on this machine only."]
         except OSError as problem:
             remarks = [f"{path} cannot be read: {problem.strerror or problem}."]
     rows = []
@@ -164,7 +164,7 @@ def progress() -> Table:
         those = [each for each in classes if each.number in solved]
         got = sum(each.points for each in those)
         most = sum(each.points for each in classes)
-        marks = "  ".join(f"{each.number} {'✓' if each in those else '·'}" for each in classes)
+        marks = "  ".join(f"{each.number[3:]} {'✓' if each in those else '·'}" for each in classes)
         title = getattr(sys.modules[classes[0].__module__], "TITLE", "") if classes else ""
         rows.append((f"{number} {title}".strip(), marks, f"{got} of {most}"))
         points, of, done, exercises = points + got, of + most, done + len(those), exercises + len(classes)

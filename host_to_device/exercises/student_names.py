@@ -27,7 +27,7 @@ class Student:
 
 
 def _undefined(name: str) -> tuple[str, str]:
-    return f"{name} is not defined", "Run the cell that defines it, and look at how the name is spelt."
+    return f"{name} is not defined", "Run the cell that defines it, and check the spelling of the name."
 
 
 def _is_kernel(value: Any) -> bool:
@@ -55,11 +55,12 @@ def check_need(need: Need, namespace: Mapping[str, Any]) -> None:
         raise Wrong(*_undefined(need.name))
     value, name = namespace[need.name], need.name
     what = values.said(value)
-    otherwise = f"{name} is {what}, and a {need.kind} is asked for"
+    otherwise = f"{name} is {what}, but the task needs a {need.kind}"
     if need.kind == "array" and not isinstance(value, np.ndarray):
         device = any(word in what for word in ("device array", "CuPy", "PyTorch"))
         raise Wrong(
-            f"{name} is {what}, and a NumPy array is asked for", "Copy it back to the host." if device else ""
+            f"{name} is {what}, but the task needs a NumPy array",
+            "Copy it back to the host." if device else "",
         )
     if need.kind == "number":
         wide = isinstance(value, np.ndarray) and value.ndim == 0
@@ -76,15 +77,13 @@ def _check_callable(need: Need, value: Any, otherwise: str) -> None:
     if value is None:
         raise Wrong(
             f"{name} is None",
-            f"A launch and a function without return give None: has the name {name} been used for that?",
+            f"A launch and a function without return give None. Did your code assign one of them to {name}?",
         )
     if need.kind == "kernel" and not _is_kernel(value):
         if inspect.isfunction(value):
-            raise Wrong(
-                f"{name} is a function of the host, and a kernel is asked for", "Put @cuda.jit above def."
-            )
+            raise Wrong(f"{name} is a host function, but the task needs a kernel", "Put @cuda.jit above def.")
         if _is_dispatcher(value):
-            raise Wrong(f"{name} is a device function, and a kernel is asked for", "Leave out device=True.")
+            raise Wrong(f"{name} is a device function, but the task needs a kernel", "Leave out device=True.")
         raise Wrong(otherwise)
     if need.kind == "device function" and not (_is_dispatcher(value) and _is_device_function(value)):
         hint = "Write @cuda.jit(device=True) above def." if callable(value) else ""
@@ -104,7 +103,7 @@ def _check_callable(need: Need, value: Any, otherwise: str) -> None:
         plural = "" if len(taken) == 1 else "s"
         raise Wrong(
             f"{name} takes {len(taken)} parameter{plural}{f' ({_list(taken)})' if taken else ''}, "
-            f"and it is called with {len(need.parameters)}: {_list(need.parameters)}",
+            f"but the check calls it with {len(need.parameters)}: {_list(need.parameters)}",
             f"Write def {name}({', '.join(need.parameters)}).",
         ) from None
 

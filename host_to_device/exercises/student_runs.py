@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,15 +15,21 @@ import numpy as np
 
 from host_to_device.checking import check
 from host_to_device.counting import count as counting
+from host_to_device.counting import on_gpu
 from host_to_device.exercises import safety
 from host_to_device.exercises.values import plain
+from host_to_device.standins import events
 from host_to_device.standins.numba_cuda.settings import stand_in
 from host_to_device.standins.warp_sizes import with_warp_size
+from host_to_device.starting.devices import device
 from host_to_device.support.installed import SetUpError
 
 GUARD = 16  # elements before and behind every output that no thread may write
+# The check's words for a kernel that raises NotImplementedError.
+UNWRITTEN = re.compile(r"thread [\d(), ]+ of block [\d(), ]+ raises NotImplementedError\b")
 # An element was never written if it holds the first fill after the first launch and the second fill after the second.
 FILLS = (0x55, 0x2A)
+MOST_SECONDS = 4.0  # for the check of one launch
 
 _clock = time.perf_counter
 
@@ -173,12 +180,11 @@ def run_kernel(
             "not_compared": [names[place] for place in not_compared],
         }
     on_host = [_for_check(each) for each in arguments]
-    seconds = max(0.5, 0.6 * safety.seconds_left())
-    checked = check(kernel, schedules=schedules, seconds=seconds, warp_size=warp_size, **options)
+    checked = check(kernel, schedules=schedules, seconds=_for_a_check(), warp_size=warp_size, **options)
     if not hasattr(kernel, "py_func"):
         on_host = _on_device_of_cupy(on_host)
     report = checked[configuration](*on_host)
-    if any(each.kind == "failed" and each.text.startswith("NotImplementedError") for each in report.findings):
+    if any(each.kind == "failed" and UNWRITTEN.match(each.text) for each in report.findings):
         raise NotWritten
     got["findings"] = findings_of(report)
     if got["findings"]:
@@ -214,7 +220,7 @@ def run_notes(
     """
     grid, block = (tuple(each) if isinstance(each, list | tuple) else each for each in (grid, block))
     names = parameters_of(kernel, len(arguments))
-    checked = check(kernel, schedules=1, notes=True, seconds=max(0.5, 0.6 * safety.seconds_left()))
+    checked = check(kernel, schedules=1, notes=True, seconds=_for_a_check())
     report = checked[grid, block](*(_for_check(each) for each in arguments))
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for note in report.notes:
@@ -239,6 +245,11 @@ def run_notes(
             total["requests"] += note.requests
             total["ways"] += note.number * note.requests
     return {"accesses": report.accesses, "sectors": list(found.values()), "banks": list(banks.values())}
+
+
+def _for_a_check() -> float:
+    """Return the seconds for a check: of a small launch it takes far less, and of one without progress all of them."""
+    return min(MOST_SECONDS, max(0.5, 0.6 * safety.seconds_left()))
 
 
 def _for_check(argument: Any) -> Any:
@@ -314,9 +325,10 @@ def run_function(
     Returns
     -------
     dict
-        "result"; "inputs", the arrays among the arguments after the call, and "input_names"; "shared", the name of
-        the array whose memory the result shares, or None; "counts", as `Count.as_dict` returns them, and
-        "operations", the counts by operation. Both are None if they are unknown.
+        "result"; "type", the name of its class, since tuples become lists; "inputs", the arrays among the arguments
+        after the call, and "input_names"; "shared", the name of the array whose memory the result shares, or None;
+        "counts", as `Count.as_dict` returns them, and "operations", the counts by operation. Both are None if they are
+        unknown.
     """
     copies = [each.copy() if isinstance(each, np.ndarray) else each for each in arguments]
     code = getattr(getattr(function, "py_func", function), "__code__", None)
@@ -341,6 +353,7 @@ def run_function(
         shared = next((name for name, each in arrays if np.may_share_memory(result, each)), None)
     return {
         "result": plain(result),
+        "type": type(result).__name__,
         "inputs": [plain(each) for _, each in arrays],
         "input_names": [name for name, _ in arrays],
         "shared": shared,
@@ -349,50 +362,98 @@ def run_function(
     }
 
 
-class _Between:
-    """A kernel's proxy that records launches and passes them on."""
+def run_counted(action: Callable[[], Any]) -> tuple[Any, dict[str, int | None] | None]:
+    """Call a function without arguments; return its result as it is, and what `h2d.count` counted, by name.
 
-    def __init__(self, name: str, kernel: Any, seen: list[dict[str, Any]]) -> None:
-        self._name, self._kernel, self._seen = name, kernel, seen
+    The counts are those of `Count.as_dict`, or None if this machine has no profiler for its GPU.
+    """
+    counter = None
+    with contextlib.ExitStack() as around:
+        with contextlib.suppress(SetUpError):
+            counter = around.enter_context(counting())
+        result = action()
+    return result, None if counter is None else counter.as_dict()
+
+
+def torch_places() -> dict[str, Any]:
+    """Return PyTorch's devices "cpu", "first" and "second"; where there is only one device, the CPU is the second."""
+    import torch
+
+    several = torch.accelerator.device_count() > 1
+    cpu = torch.device("cpu")
+    return {"cpu": cpu, "first": device(), "second": device(1) if several else cpu}
+
+
+class _Between:
+    """A kernel's proxy that records launches and passes them on, unless it is told to run nothing."""
+
+    def __init__(self, name: str, kernel: Any, seen: list[dict[str, Any]], runs: bool) -> None:
+        self._name, self._kernel, self._seen, self._runs = name, kernel, seen, runs
 
     def __getitem__(self, configuration: Any) -> Callable:
         launch = self._kernel[configuration]
+        sides = configuration if isinstance(configuration, tuple) else (configuration,)
 
         def launched(*arguments: Any, **keywords: Any) -> Any:
-            kinds = [str(getattr(each, "dtype", type(each).__name__)) for each in arguments]
-            self._seen.append({"kernel": self._name, "arguments": kinds})
-            return launch(*arguments, **keywords)
+            self._note(sides[0], sides[1], arguments)
+            return launch(*arguments, **keywords) if self._runs else None
 
         return launched
+
+    def __call__(self, grid: Any, block: Any, arguments: Any, **keywords: Any) -> Any:
+        """Launch a `RawKernel` of CuPy."""
+        self._note(grid, block, arguments)
+        return self._kernel(grid, block, arguments, **keywords) if self._runs else None
+
+    def _note(self, grid: Any, block: Any, arguments: Sequence[Any]) -> None:
+        self._seen.append(
+            {
+                "kernel": self._name,
+                "arguments": [str(getattr(each, "dtype", type(each).__name__)) for each in arguments],
+                "blocks": math.prod(_sides(grid)),
+                "threads": math.prod(_sides(block)),
+                "waits": None if on_gpu.is_chosen() else events.Snapshot().sums["waits"],
+            }
+        )
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._kernel, name)
 
 
+def _sides(given: Any) -> tuple[int, ...]:
+    return tuple(int(side) for side in given) if isinstance(given, tuple | list) else (int(given),)
+
+
 @contextlib.contextmanager
-def seen_launches(function: Callable, *names: str) -> Iterator[list[dict[str, Any]]]:
+def seen_launches(function: Callable, *names: str, runs: bool = True) -> Iterator[list[dict[str, Any]]]:
     """Within the block, record how a student's function launches the kernels with these names.
 
     Parameters
     ----------
     function
-        The student's function, defined in a notebook.
+        The student's function, defined in a notebook. Nothing is recorded for an object that is no function.
     names
-        Names of kernels in that notebook.
+        Names of kernels in that notebook, Numba's or a `RawKernel`.
+    runs
+        Whether the launches run. If not, only code that does not need their results still gives right ones.
 
     Yields
     ------
     list of dict
         A dict for each launch, in order: "kernel" is the kernel's name. "arguments" has the dtype of each array or
-        NumPy number, and the name of the type of any other argument.
+        NumPy number, and the name of the type of any other argument. "blocks" is the number of blocks in the grid, and
+        "threads" the number of threads in a block. "waits" is a running number of the host's waits, of which the
+        difference between two launches counts; None on a GPU.
     """
-    namespace = function.__globals__
+    namespace = getattr(function, "__globals__", {})
     seen: list[dict[str, Any]] = []
-    kernels = {name: namespace[name] for name in names}
-    namespace.update({name: _Between(name, kernel, seen) for name, kernel in kernels.items()})
+    kernels = {name: namespace[name] for name in names if name in namespace}
+    namespace.update({name: _Between(name, kernel, seen, runs) for name, kernel in kernels.items()})
+    events.listen()
     try:
         yield seen
     finally:
+        events.stop_listening()
         namespace.update(kernels)
 
 

@@ -143,7 +143,7 @@ def unpacked(arrays: Mapping[str, np.ndarray]) -> Any:
     try:
         return _decoded(json.loads(bytes(arrays[TEXT]).decode("utf-8")), arrays)
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as problem:
-        raise ValueError(f"these are no packed values ({type(problem).__name__})") from None
+        raise ValueError(f"these are not packed values ({type(problem).__name__})") from None
 
 
 def _decoded(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:

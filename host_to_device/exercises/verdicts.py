@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from host_to_device.exercises.definition import Exercise, Wrong
+from host_to_device.rendering.palette import DARK
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,8 @@ class Verdict:
         The points given, and the points of the exercise.
     text
         The line or lines that are printed.
+    picture
+        A picture of what the answer did, as SVG; "" for none.
     """
 
     number: str
@@ -29,6 +34,7 @@ class Verdict:
     points: float
     of: float
     text: str
+    picture: str = ""
 
     def __bool__(self) -> bool:
         return self.right is True
@@ -37,7 +43,11 @@ class Verdict:
         return self.text
 
     def _ipython_display_(self) -> None:
-        """Show nothing: the text has been printed."""
+        """Show the picture; the text has been printed."""
+        if self.picture:
+            from IPython.display import HTML, display
+
+            display(HTML(f'{DARK}<div class="h2d-figure">{self.picture}</div>'))
 
 
 @dataclass(frozen=True)
@@ -50,7 +60,7 @@ class Judged:
     written: bool = True
 
 
-NOTHING = Judged("nothing came out of it")
+NOTHING = Judged("the run returned no result")
 
 
 def judged(exercise: Exercise, case: dict, value: Any) -> Judged:
@@ -72,7 +82,7 @@ def judged(exercise: Exercise, case: dict, value: Any) -> Judged:
         if failed.get("kind") == "not written":
             return Judged("not written", written=False)
         text = str(failed.get("text", ""))
-        if case and not failed.get("at once"):
+        if case and not failed.get("at once") and exercise.says(case):
             text = f"{exercise.says(case)}: {text}"
         hint = str(failed.get("hint", ""))
         if failed.get("kind") == "raised":
@@ -86,7 +96,7 @@ def judged(exercise: Exercise, case: dict, value: Any) -> Judged:
         return Judged(told, hint or wrong.hint, _texts(wrong.lines))
     except Exception as problem:
         return Judged(
-            f"{exercise.says(case)}: what came out has not the form that was expected ({type(problem).__name__})"
+            f"{exercise.says(case)}: the result has a form that the check does not expect ({type(problem).__name__})"
         )
     return Judged()
 
@@ -97,6 +107,59 @@ def _hint_for(exercise: Exercise, text: str) -> str:
 
 def _texts(lines: Any) -> tuple[str, ...]:
     return tuple(str(each)[:220] for each in lines[:6]) if isinstance(lines, list | tuple) else ()
+
+
+def tried(cases: Sequence[tuple[dict, Any]]) -> str:
+    """Return a sentence or two on what a right answer was tried with: its cases, their sizes, and launches.
+
+    Parameters
+    ----------
+    cases
+        Each case with the values that the exercise's `run` gave for it.
+    """
+    said = f"Tried: {len(cases):,} case{'s' * (len(cases) != 1)}"
+    if spread := _spread([_elements(case) for case, _ in cases]):
+        said += f", {spread} element{'' if spread == '1' else 's'}"
+    elif spread := _spread([case.get("size") for case, _ in cases]):
+        said += f", size {spread}"
+    reports = [found for _, got in cases for found in _findings(got)]
+    if reports and not any(reports):
+        said += f". h2d.check found no errors in {len(reports):,} launch{'es' * (len(reports) != 1)}"
+    return f"{said}."
+
+
+def _elements(case: dict) -> int | None:
+    """Return how many elements the array of a case has; None if the case does not say it."""
+    sides: Any
+    if "rows" in case:
+        sides = [case["rows"], case.get("columns")]
+    else:
+        # Without a launch, a size may be something else, such as the side of an image.
+        sides = case.get("shape", [case.get("size")] if "grid" in case else None)
+    if isinstance(sides, list | tuple) and all(type(side) is int for side in sides):
+        return math.prod(sides)
+    return None
+
+
+def _spread(numbers: Sequence[Any]) -> str:
+    """Return the smallest and the largest number, such as "1 to 300"; an empty string if some are no numbers."""
+    if not numbers or not all(type(each) is int for each in numbers):
+        return ""
+    least, most = min(numbers), max(numbers)
+    return f"{most:,}" if least == most else f"{least:,} to {most:,}"
+
+
+def _findings(got: Any) -> Iterator[Any]:
+    """Yield the findings of each kernel that `run_kernel` has checked; they may lie anywhere in the values of a run."""
+    if isinstance(got, dict):
+        if "findings" in got and "names" in got:
+            yield got["findings"]
+        else:
+            for value in got.values():
+                yield from _findings(value)
+    elif isinstance(got, list | tuple):
+        for value in got:
+            yield from _findings(value)
 
 
 def verdict(exercise: Exercise, judged: Judged) -> Verdict:

@@ -70,7 +70,7 @@ class BankPicture(Picture):
         parts = ", ".join(f"{queue} at bank {bank}" for bank, queue in wanted)
         if all(queue == 1 for _, queue in wanted) and len(wanted) == BANKS:
             parts = "1 at each bank"
-        return f"The {BANKS} banks of shared memory, and above each the words it has to serve: {parts}. {self.summary()}"
+        return f"The {BANKS} banks of shared memory, and above each the words that the lanes need from it: {parts}. {self.summary()}"
 
     def svg(self) -> str:
         """Return the picture: the banks in two rows, and above each bank a box for every word that it serves."""

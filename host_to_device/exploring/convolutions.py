@@ -94,7 +94,7 @@ class ConvolutionPicture(Picture):
         most = max(costs, key=lambda way: costs[way].workspace)
         share = costs["direct"].operations / costs[fewest].operations
         if fewest == "direct":
-            text = "nothing has fewer operations than the direct way"
+            text = "no way has fewer operations than the direct way"
         else:
             text = f"{fewest} has the fewest operations, {share:.3g} times fewer than the direct way"
         return f"{head}{text}; {most} needs the largest workspace, {_bytes(costs[most].workspace)}."

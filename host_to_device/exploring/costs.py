@@ -1,12 +1,14 @@
 """The cost explorer: the time on host and device over the size of the work, and where their lines cross.
 
-The model is that of `h2d.predict`, for arrays of `size` float32 numbers that are copied to the device, go through `k`
-launches there and are copied back, `batch` arrays at a time. Seconds for one array:
+The model and its defaults are those of `h2d.predict`, for arrays of `size` float32 numbers that are copied to the
+device, go through `k` launches there and are copied back, `batch` arrays at a time; the host waits for both copies, and
+each launch reads and writes the array once. Seconds for one array:
 
     host    k × size × operations ÷ host rate
-    device  (k × launch + 2 × latency) ÷ batch + 8 × size ÷ bandwidth + k × size × operations ÷ device rate
+    device  max((k + 2) × launch ÷ batch, kernels) + 2 × wait ÷ batch + 8 × size ÷ bandwidth
+    kernels k × size × max(operations ÷ device rate, 8 ÷ memory bandwidth)
 
-Nothing overlaps, and both rates are at their limits for every size.
+Both rates and both bandwidths are at their limits for every size.
 """
 
 from __future__ import annotations
@@ -16,13 +18,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from host_to_device.exploring.explorer import Explorer, Number, Picture
+from host_to_device.measuring import prices
 from host_to_device.rendering import svg, units
 from host_to_device.rendering.palette import BLUE, GREEN, INK, LINE, ORANGE, PURPLE, QUIET
 from host_to_device.rendering.table import Table
 
-BYTES = 8  # of an element: float32 there and float32 back
+BYTES = 8  # of an element: float32 there and float32 back, over the link; read and written, in the device's memory
+V100 = {name: limit["value"] for name, limit in prices.documented("V100").limits.items()}
+LAUNCH, WAIT = (round(V100[name] * 1e6, 3) for name in ("launch latency", "wait latency"))  # µs
+LINK, MEMORY = (V100[name] / 1e9 for name in ("host to device, pinned", "copy bandwidth"))  # GB/s
+RATE = V100["matmul float32"] / 1e9  # GFLOP/s
 HOST, DEVICE = BLUE, ORANGE
-PARTS = {"launches": BLUE, "latency": PURPLE, "moving bytes": ORANGE, "arithmetic": GREEN}
+PARTS = {"issuing": BLUE, "kernels after it": GREEN, "waits": PURPLE, "moving bytes": ORANGE}
 
 LEFT, RIGHT, TOP, BOTTOM, WIDTH, HEIGHT = 52, 62, 14, 40, 460, 270  # of the chart, in the SVG's own units
 SIZES, SECONDS = (1e2, 1e8), (1e-7, 1e1)
@@ -36,10 +43,11 @@ class CostPicture(Picture):
     batch: int = 1
     k: int = 1
     operations: float = 200
-    launch: float = 3.8
-    latency: float = 9.6
-    bandwidth: float = 16
-    device_rate: float = 15_700
+    launch: float = LAUNCH
+    wait: float = WAIT
+    bandwidth: float = LINK
+    memory: float = MEMORY
+    device_rate: float = RATE
     host_rate: float = 100
 
     controls: ClassVar = {
@@ -48,8 +56,9 @@ class CostPicture(Picture):
         "k": Number("launches a round trip", 1, 1_000, log=True),
         "operations": Number("operations an element", 1, 10_000, whole=False, log=True),
         "launch": Number("launch cost", 0.1, 100, "µs", whole=False, log=True),
-        "latency": Number("link latency", 0.1, 1_000, "µs", whole=False, log=True),
+        "wait": Number("wait cost", 0.1, 1_000, "µs", whole=False, log=True),
         "bandwidth": Number("link bandwidth", 1, 1_000, "GB/s", whole=False, log=True),
+        "memory": Number("device's memory", 10, 10_000, "GB/s", whole=False, log=True),
         "device_rate": Number("device rate", 100, 100_000, "GFLOP/s", whole=False, log=True),
         "host_rate": Number("host rate", 1, 10_000, "GFLOP/s", whole=False, log=True),
     }
@@ -59,12 +68,16 @@ class CostPicture(Picture):
         return size * self._host_each
 
     def parts(self, size: float) -> dict[str, float]:
-        """Return the four parts of the seconds that the device takes for one array of `size` elements."""
+        """Return the four parts of the seconds that the device takes for one array of `size` elements.
+
+        Kernels run while the host issues; "kernels after it" is the time for which they outlast the issuing.
+        """
+        issuing = self._issuing
         return {
-            "launches": self.k * self.launch * 1e-6 / self.batch,
-            "latency": 2 * self.latency * 1e-6 / self.batch,
-            "moving bytes": BYTES * size / (self.bandwidth * 1e9),
-            "arithmetic": self.k * size * self.operations / (self.device_rate * 1e9),
+            "issuing": issuing,
+            "kernels after it": max(0.0, size * self._kernels_each - issuing),
+            "waits": self._waits,
+            "moving bytes": size * self._moving_each,
         }
 
     def device(self, size: float) -> float:
@@ -72,14 +85,32 @@ class CostPicture(Picture):
         return math.fsum(self.parts(size).values())
 
     @property
+    def _issuing(self) -> float:
+        return (self.k + 2) * self.launch * 1e-6 / self.batch
+
+    @property
+    def _waits(self) -> float:
+        return 2 * self.wait * 1e-6 / self.batch
+
+    @property
     def _host_each(self) -> float:
         return self.k * self.operations / (self.host_rate * 1e9)
 
     @property
+    def _kernels_each(self) -> float:
+        return self.k * max(self.operations / self.device_rate, BYTES / self.memory) / 1e9
+
+    @property
+    def _moving_each(self) -> float:
+        return BYTES / (self.bandwidth * 1e9)
+
+    @property
     def crossover(self) -> float | None:
         """The number of elements above which the device is faster; None if it never is."""
-        fixed, each = self.device(0), self.device(1) - self.device(0)
-        return fixed / (self._host_each - each) if self._host_each > each else None
+        gain = self._host_each - self._moving_each  # for an element, beside issuing
+        if gain <= self._kernels_each:
+            return None
+        return max((self._issuing + self._waits) / gain, self._waits / (gain - self._kernels_each))
 
     @property
     def warns(self) -> bool:
@@ -94,8 +125,8 @@ class CostPicture(Picture):
             f"{self.size:,} elements: host {units.seconds(host)}, device {units.seconds(device)} ({parts}). "
         )
         if self.crossover is None:
-            each, one = self.device(1) - self.device(0), self.parts(1)
-            most = "on the way" if one["moving bytes"] > one["arithmetic"] else "for arithmetic"
+            moving, kernels = self._moving_each, self._kernels_each
+            each, most = moving + kernels, "on the way" if moving > kernels else "in its kernels"
             return text + (
                 f"The lines never cross: an element costs the device {units.seconds(each)}, most of it {most}, "
                 f"and the host {units.seconds(self._host_each)}."
@@ -196,17 +227,17 @@ def explore_cost(
     k: int = 1,
     operations: float = 200,
     *,
-    launch: float = 3.8,
-    latency: float = 9.6,
-    bandwidth: float = 16,
-    device_rate: float = 15_700,
+    launch: float = LAUNCH,
+    wait: float = WAIT,
+    bandwidth: float = LINK,
+    memory: float = MEMORY,
+    device_rate: float = RATE,
     host_rate: float = 100,
 ) -> Explorer[CostPicture]:
     """Show how long host and device take for arrays that are copied there and back; sliders move every number.
 
-    The defaults of the device are documented for a Tesla V100 on PCI Express 3.0: NVIDIA's "Getting Started with CUDA
-    Graphs" (launches, waits), "CUDA C++ Best Practices Guide" (link) and Volta whitepaper (rate). The host's rate is
-    an assumption, of a few cores. The times are computed, not measured.
+    The defaults of the device are the prices of the documented V100; `h2d.predict` has them with their sources. The
+    host's rate is an assumption, of a few cores. The times are predicted, not measured.
 
     Parameters
     ----------
@@ -219,11 +250,13 @@ def explore_cost(
     operations
         Floating-point operations on an element by a launch, 1 to 10,000. The default is that of a matrix product.
     launch
-        Cost of a launch, in microseconds, 0.1 to 100.
-    latency
-        Cost of a copy of no bytes with the wait for it, in microseconds, 0.1 to 1,000.
+        Cost of issuing a launch or a copy, in microseconds, 0.1 to 100.
+    wait
+        Cost of a wait of the host, in microseconds, 0.1 to 1,000. The host waits for each of the two copies.
     bandwidth
         Bandwidth of the link, in GB/s, 1 to 1,000.
+    memory
+        Bandwidth of the device's memory, in GB/s, 10 to 10,000. Each launch reads and writes the array once.
     device_rate, host_rate
         Operations per second, in GFLOP/s, 100 to 100,000 and 1 to 10,000.
 
@@ -236,8 +269,8 @@ def explore_cost(
     --------
     >>> explorer = h2d.explore_cost(size=1000)  # the last line of a notebook's cell shows it
     >>> print(explorer.picture.summary())
-    1,000 elements: host 2.00 µs, device 23.5 µs...
+    1,000 elements: host 2.00 µs, device 23.7 µs...
     """
     return Explorer(
-        CostPicture(size, batch, k, operations, launch, latency, bandwidth, device_rate, host_rate)
+        CostPicture(size, batch, k, operations, launch, wait, bandwidth, memory, device_rate, host_rate)
     )

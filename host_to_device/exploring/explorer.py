@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, ClassVar, Generic, TypeVar
 
-from host_to_device.rendering.palette import QUIET, WARNING
+from host_to_device.rendering.palette import DARK, QUIET, WARNING
 from host_to_device.rendering.table import Table
 
 
@@ -52,7 +52,7 @@ class Number:
         if fits and self.low <= value <= self.high:
             return value
         wanted = f"a {'whole ' * self.whole}number from {self.low:,} to {self.high:,} {self.unit}".rstrip()
-        raise ValueError(f"{name} is {value!r}: the picture takes {wanted}")
+        raise ValueError(f"{name} is {value!r}: give {wanted}")
 
     def slider(self, value: Any, **look: Any) -> Any:
         """Return an ipywidgets slider at `value`."""
@@ -101,7 +101,7 @@ class Choice:
         """Return the value of the parameter `name`, or raise ValueError if it is not one of the values."""
         known = tuple(self.values)
         if isinstance(value, bool) or value not in known:
-            raise ValueError(f"{name} is {value!r}: the picture takes one of {', '.join(map(repr, known))}")
+            raise ValueError(f"{name} is {value!r}: give one of {', '.join(map(repr, known))}")
         return known[known.index(value)]
 
     def slider(self, value: Any, **look: Any) -> Any:
@@ -184,7 +184,7 @@ class Picture(ABC):
             )
         )
         summary = f"<p{colour}>{escape(self.summary())}</p>"
-        return f'<div class="h2d-explorer">{self.svg()}{key}{summary}{folded}</div>'
+        return f'{DARK}<div class="h2d-explorer">{self.svg()}{key}{summary}{folded}</div>'
 
     def _repr_html_(self) -> str:
         return self.html()

@@ -54,7 +54,7 @@ class GridPicture(Picture):
             f"for {self.n} element{'s' if self.n > 1 else ''}: "
         )
         if self.missed:
-            return text + f"{self.missed} left out, elements {self.threads} to {self.n - 1}."
+            return text + f"{self.missed} without a thread, elements {self.threads} to {self.n - 1}."
         if self.idle:
             return text + f"{self.idle} idle, stopped by the guard."
         return text + "one each."
@@ -65,9 +65,9 @@ class GridPicture(Picture):
         for block in range(self.blocks):
             first, last = block * self.threads_per_block, (block + 1) * self.threads_per_block - 1
             if first >= self.n:
-                rows.append(f"block {block} takes none")
+                rows.append(f"block {block} has no elements")
             else:
-                rows.append(f"block {block} takes elements {first} to {min(last, self.n - 1)}")
+                rows.append(f"block {block} has elements {first} to {min(last, self.n - 1)}")
         return f"{self.summary()} {'; '.join(rows)}."
 
     def svg(self) -> str:

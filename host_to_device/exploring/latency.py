@@ -169,7 +169,7 @@ class LatencyPicture(Picture):
         if self.warps < self.enough:
             return text + f"By the bound, {self.enough} warps would be enough."
         limit = "memory" if self.bound(self.warps) < 1 else "the scheduler"
-        return text + f"More warps gain nothing: what limits is {limit}."
+        return text + f"More warps change nothing: {limit} is the limit."
 
     def alt(self) -> str:
         """Return what the picture shows, for readers who do not see it."""

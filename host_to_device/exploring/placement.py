@@ -121,7 +121,7 @@ class PlacementPicture(Picture):
         "outputs": Choice("the loss", {"stay": "where the outputs are", "cpu": "on the CPU"}),
     }
     key: ClassVar = (
-        "A dot is where the line's result lies, a number in it how many operations the device had to do; "
+        "A dot shows where the line's result lies, a number the number in it counts the device's operations; "
         "an arrow is a copy, two bars are a wait of the host."
     )
 
@@ -129,7 +129,9 @@ class PlacementPicture(Picture):
         super().__post_init__()
         for name in ("model", "x", "y"):
             if not _offered(getattr(self, name)):
-                raise ValueError(f"{name} is 'second', and there is one device here: take 'device' or 'cpu'")
+                raise ValueError(
+                    f"{name} is 'second', but this machine has one device: give 'device' or 'cpu'"
+                )
 
     def program(self) -> list[tuple[str, str]]:
         """Return the lines of the step, each with the expression whose place is its result's."""
@@ -232,17 +234,17 @@ class PlacementPicture(Picture):
         """Return what happened, in a few sentences."""
         step = self.step
         if step.error:
-            return f"Line {len(step.ran)} of {len(step.ran) + len(step.left)} is refused. {step.error}"
+            return f"Line {len(step.ran)} of {len(step.ran) + len(step.left)} raises an error. {step.error}"
         if step.trained:
             said = "All lines ran, and the weight has changed."
         elif not step.held:
-            said = "All lines ran, and nothing was trained: the optimizer holds parameters that are the model's no more."
+            said = "All lines ran, but the weight has not changed: the optimizer holds parameters that no longer belong to the model."
         else:
-            said = "All lines ran, and the weight is what it was."
+            said = "All lines ran, but the weight has not changed."
         if any(each.operations is None for each in step.ran):
-            return f"{said} Nothing was counted: there is no profiler here."
+            return f"{said} The explorer has no counts: this machine has no profiler."
         if not any(each.operations for each in step.ran):
-            return f"{said} The device did nothing. Counted on: {step.where}."
+            return f"{said} The device got no work. Counted on: {step.where}."
         codes = [each.code for each in step.ran]
         core = step.ran[codes.index(FORWARD) : codes.index(UPDATE) + 1]
         there, back, waits, operations = (

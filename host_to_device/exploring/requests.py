@@ -1,7 +1,7 @@
 """The launch explorer: the time of several operations and of one kernel, on two cards.
 
 Each array has rows of 64 float32 numbers. Each operation is one launch and runs at the memory's bandwidth. The host
-issues launches while the device works, so the longer of the two times counts. Seconds:
+issues launches while the device works, so the longer of the two times counts, as in `h2d.predict`. Seconds:
 
     max(launches × price of a launch, arrays × rows × 256 bytes ÷ bandwidth)
 
@@ -14,10 +14,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from host_to_device.exploring.explorer import Explorer, Number, Picture
+from host_to_device.measuring import prices
 from host_to_device.rendering import svg, units
 from host_to_device.rendering.palette import BLUE, ORANGE, QUIET
 
 ROW = 64 * 4  # bytes
+CARDS = "RTX 3060 Ti", "RTX PRO 6000"
+FIRST, SECOND = (prices.documented(card).limits["copy bandwidth"]["value"] / 1e9 for card in CARDS)  # GB/s
+LAUNCH = round(prices.LAUNCH * 1e6, 3)  # µs
 NEEDED = 2  # arrays that one kernel reads
 ISSUING, MOVING = BLUE, ORANGE
 WIDTH, BAR, BETWEEN, NUMBER = 420, 9, 40, 70  # lengths in the SVG's own units
@@ -30,9 +34,9 @@ class RequestPicture(Picture):
     rows: int = 1_024
     requests: int = 5
     arrays: int = 8
-    launch: float = 3.8
-    first: float = 448
-    second: float = 1_792
+    launch: float = LAUNCH
+    first: float = FIRST
+    second: float = SECOND
 
     controls: ClassVar = {
         "rows": Number("rows", 100, 10_000_000, log=True),
@@ -107,9 +111,9 @@ def explore_requests(
     requests: int = 5,
     arrays: int = 8,
     *,
-    launch: float = 3.8,
-    first: float = 448,
-    second: float = 1_792,
+    launch: float = LAUNCH,
+    first: float = FIRST,
+    second: float = SECOND,
 ) -> Explorer[RequestPicture]:
     """Show how long several operations and one kernel take on two cards, by launches and bytes; sliders move every number.
 

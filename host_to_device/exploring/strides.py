@@ -81,12 +81,12 @@ class StridePicture(Picture):
         many, fetched = self.sectors, self.sectors * SECTOR
         text = (
             f"{LANES} lanes, stride {self.stride}, offset {self.offset}, {self.dtype}: "
-            f"{many} sector{'s' * (many != 1)}, {fetched:,} bytes fetched for {self.asked:,} asked for "
+            f"{many} sector{'s' * (many != 1)}, {fetched:,} bytes fetched for {self.asked:,} bytes that the lanes use "
             f"({self.asked / fetched:.0%})"
         )
         if many == self.ideal:
-            return f"{text}; fewer will not do."
-        return f"{text}; {self.ideal} sector{'s' * (self.ideal != 1)} would do."
+            return f"{text}; this is the minimum."
+        return f"{text}; {self.ideal} sector{'s' * (self.ideal != 1)} would be enough."
 
     def alt(self) -> str:
         """Return what the picture shows, for readers who do not see it."""
@@ -161,6 +161,6 @@ def explore_strides(stride: int = 1, offset: int = 0, dtype: str = "float32") ->
     --------
     >>> explorer = h2d.explore_strides(stride=2)  # the last line of a notebook's cell shows it
     >>> print(explorer.picture.summary())
-    32 lanes, stride 2, offset 0, float32: 8 sectors, 256 bytes fetched for 128 asked for (50%)...
+    32 lanes, stride 2, offset 0, float32: 8 sectors, 256 bytes fetched for 128 bytes that the lanes use (50%)...
     """
     return Explorer(StridePicture(stride, offset, dtype))

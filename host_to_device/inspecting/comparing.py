@@ -10,22 +10,10 @@ from host_to_device.inspecting import pages
 from host_to_device.inspecting.errors import CannotShow
 from host_to_device.inspecting.listing import NAMES, WIDTH, Listing, clipped
 from host_to_device.inspecting.remarks import KINDS
+from host_to_device.inspecting.resources import COMPARED, ROWS
 from host_to_device.inspecting.showing import show
 
 SIDE = 49  # columns of each side
-
-# The resources that the table shows, where they are known: the keys are those of `Compiled.resources`.
-RESOURCES = {
-    "registers": "registers a thread",
-    "vgprs": "vector registers a lane",
-    "sgprs": "scalar registers a wavefront",
-    "shared_bytes": "bytes of shared memory",
-    "lds_bytes": "bytes of LDS",
-    "stack_bytes": "bytes of stack a thread",
-    "scratch_bytes": "bytes of scratch a lane",
-    "spill_stores": "bytes of spill stores a thread",
-    "spill_loads": "bytes of spill loads a thread",
-}
 
 
 @dataclass(frozen=True)
@@ -72,9 +60,9 @@ class Comparison:
             and any(kind in count for count in counts)
         ]
         rows += [
-            (words, *(str(each.resources.get(name, "–")) for each in self.sides))
-            for name, words in RESOURCES.items()
-            if any(each.resources.get(name) for each in self.sides)
+            (f"{called}, {unit}", *(str(each.resources.get(name, "–")) for each in self.sides))
+            for name, called, unit in ROWS
+            if name in COMPARED and any(each.resources.get(name) for each in self.sides)
         ]
         return rows  # type: ignore[return-value]
 

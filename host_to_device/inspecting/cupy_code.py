@@ -156,7 +156,7 @@ def _view(value: Any, name: str) -> View:
     if isinstance(value, bool | int | float | complex | np.generic):
         return np.asarray(value)[()]
     if not hasattr(value, "dtype") or getattr(value, "shape", None) is None:
-        raise CannotShow(f"{name} cannot be given a {type(value).__name__}: it takes arrays and numbers")
+        raise CannotShow(f"{name} takes arrays and numbers, not a {type(value).__name__}")
     strides = getattr(getattr(value, "_array", value), "strides", None)  # `_array` of a stand-in's array
     if strides is None:
         raise CannotShow(f"{name} cannot be given a {type(value).__name__}: it does not say its strides")

@@ -152,7 +152,7 @@ class Occupancy:
             f"time: {self.warps} of {a.warps_per_multiprocessor} {warps}, occupancy {self.occupancy:.0%}. "
         )
         text += (
-            f"All places for {warps} are taken."
+            f"All {warps[:-1]} slots are in use."
             if self.occupancy == 1
             else f"Limited by {_listed(self.limited_by)}."
         )
@@ -335,7 +335,7 @@ def occupancy(
     dynamic = shared if callable(shared) else lambda _size: shared
     if isinstance(kernel, numbers.Integral) and not isinstance(kernel, bool):
         if how:
-            raise ValueError(f"{next(iter(how))} is for a kernel, and a number of registers was given")
+            raise ValueError(f"{next(iter(how))} is for a kernel, but the call gives a number of registers")
         whole, name = Needs(_whole("registers", kernel, 0)), ""
     else:
         whole, name = needs_of(kernel, found.architecture.target, **how)
@@ -350,7 +350,7 @@ def occupancy(
 def _threads(given: Any, a: gpus.Architecture) -> int:
     sizes = given if isinstance(given, tuple) else (given,)
     if not 1 <= len(sizes) <= 3:
-        raise ValueError(f"threads_per_block is {given!r}: a number, or a shape of one to three numbers")
+        raise ValueError(f"threads_per_block is {given!r}: give a number, or a shape of one to three numbers")
     threads = math.prod(_whole("threads_per_block", size, 1) for size in sizes)
     if threads > a.threads_per_block:
         raise ValueError(
@@ -361,5 +361,5 @@ def _threads(given: Any, a: gpus.Architecture) -> int:
 
 def _whole(name: str, value: Any, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        raise ValueError(f"{name} is {value!r}: a whole number from {least} is wanted")
+        raise ValueError(f"{name} is {value!r}: give a whole number from {least}")
     return int(value)

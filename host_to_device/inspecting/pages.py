@@ -18,7 +18,7 @@ COLOURS = {
     **dict.fromkeys(("guard", "branch"), INK),
 }
 
-STYLE = f"""{DARK.replace(".h2d-figure", ".h2d-listing")}<style>
+STYLE = f"""{DARK}<style>
 .h2d-listing {{ max-width: 62rem; line-height: 1.45; container-type: inline-size; text-align: left; }}
 .h2d-listing p {{ margin: 0.3em 0; }}
 .h2d-listing ol {{ list-style: none; margin: 0.6em 0; padding: 0; }}

@@ -81,7 +81,7 @@ def of(
     told = any(each.note == "SpillRefill" for each in instructions)  # newer disassemblers mark each one
     found = []
     for place, each in enumerate(instructions):
-        if each.target is not None:
+        if each.target is not None and not each.op.startswith("BSSY"):  # BSSY names a place and does not jump
             found.append(_branch(what, each, at.get(each.target, place + 1) <= place))
             continue
         remark = _ruled(what, each, parameters)

@@ -28,6 +28,18 @@ ROWS = (
     ("wavefront", "lanes of a wavefront", ""),
     ("most_threads", "threads that it is compiled for at most", "a block"),
 )
+# The rows that `h2d.compare` shows too, where a kernel uses any of the resource.
+COMPARED = {
+    "registers",
+    "vgprs",
+    "sgprs",
+    "shared_bytes",
+    "lds_bytes",
+    "stack_bytes",
+    "scratch_bytes",
+    "spill_stores",
+    "spill_loads",
+}
 ALWAYS = {
     "registers",
     "vgprs",
@@ -71,7 +83,7 @@ class Resources:
         found = []
         if self.resources.get("spill_stores") or self.resources.get("vgpr_spills"):
             found.append(
-                "Register spill: there were too few registers, so values go to memory and come back."
+                "Register spill: the kernel has too few registers, so it stores values in memory and loads them again."
             )
         if self.occupancy is not None:
             of = self.occupancy

@@ -75,7 +75,7 @@ def make(
         made = cupy_code.generate(given.kernel, args)
         given = sources.Given("cuda", made.name, made.text)
     if given.language != "cuda":
-        kinds = {"numba": "a Numba kernel is no C++", "hip": "it is HIP already", "ptx": "PTX is no C++"}
+        kinds = {"numba": "a Numba kernel is not C++", "hip": "it is HIP already", "ptx": "PTX is not C++"}
         raise CannotShow(f"what='hip' converts CUDA C++, and {kinds[given.language]}")
     return _converted(given, whole)
 
@@ -83,7 +83,7 @@ def make(
 def _generated(given: sources.Given, args: Sequence[Any] | None, whole: bool) -> Listing:
     if given.language != "cupy":
         why = (
-            "Numba makes none: it goes from Python straight to PTX"
+            "Numba writes none: it compiles Python straight to PTX"
             if given.language == "numba"
             else "it is source code already"
         )

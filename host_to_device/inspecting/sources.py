@@ -94,7 +94,7 @@ def given(kernel: Any, entry: str | None = None) -> Given:
             f"{kernel.__name__}() is a host function: decorate it with @cuda.jit to make a kernel of it"
         )
     raise CannotShow(
-        f"{type(kernel).__name__} is nothing to compile: give a Numba or CuPy kernel, CUDA C++ or HIP as a string, "
+        f"{type(kernel).__name__} cannot be compiled: give a Numba or CuPy kernel, CUDA C++ or HIP as a string, "
         "or the path of a .cu or .hip file"
     )
 
@@ -214,7 +214,7 @@ def _nvidia(arch: object, found: Given) -> targets.Target:
         if problem.found is None or found.language != "numba":
             raise CannotShow(str(problem)) from None
         raise CannotShow(
-            f"Numba compiles for NVIDIA's GPUs alone: for AMD's write {found.entry}() in HIP or CUDA C++"
+            f"Numba compiles for NVIDIA's GPUs only: for AMD's write {found.entry}() in HIP or CUDA C++"
         ) from None
 
 

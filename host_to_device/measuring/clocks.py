@@ -52,7 +52,7 @@ def checked(seconds: float) -> float:
         raise ClockError(f"the clock went backwards while it measured, by {-seconds:.3g} s: measure again")
     if not math.isfinite(seconds):
         raise ClockError(
-            f"the clock gave {seconds} s, which is no time: measure again, or with another clock"
+            f"the clock gave {seconds} s, which is not a valid time: measure again, or with another clock"
         )
     return seconds
 
@@ -158,7 +158,7 @@ class DeviceEvents:
         found = drivers()
         if not found:
             raise ClockError(
-                "no library that drives a GPU is in use here, so there are no events to time with"
+                "no library that uses a GPU is loaded, so there are no device events to time with"
             )
         library, cuda = next(iter(found.items()))
         begin, end = _event(library, cuda), _event(library, cuda)

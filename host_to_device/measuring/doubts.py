@@ -124,7 +124,7 @@ def _too_fast(timing: Timing) -> Iterable[Doubt]:
             continue
         reached = units.rate(peak, unit)
         if math.isinf(value):
-            yield Doubt("too fast", f"no time passed, and this machine reaches {reached}")
+            yield Doubt("too fast", f"the clock saw no time pass, but this machine reaches {reached}")
         else:
             much = (
                 f"{units.rate(value, unit)} is {units.digits(value / peak)} times what this machine reaches"
@@ -143,13 +143,13 @@ def _compile_inside(timing: Timing, later: float | None) -> Iterable[Doubt]:
     usual = statistics.median(others)
     if first > COMPILES * usual and first - usual > COMPILES_SECONDS:
         times = f", {first / usual:,.0f} times as long as the others" if usual else ""
-        text = f"the first call took {units.seconds(first)}{times}: it compiled, or loaded something"
+        text = f"the first call took {units.seconds(first)}{times}: it compiled or loaded code"
         yield Doubt("compile inside", text)
 
 
 def _no_wait(timing: Timing, left_behind: float, synchronized: bool) -> Iterable[Doubt]:
     if left_behind > max(LEFT_BEHIND * timing.median, LEFT_BEHIND_SECONDS):
-        went_on = f"the device went on for {units.seconds(left_behind)} a call after the clock had stopped"
+        went_on = f"the device worked for {units.seconds(left_behind)} a call after the clock stopped"
         yield Doubt("no wait", f"{went_on}: the call returns before its work is done")
         return
     # A stand-in has done its work when a call returns, so only the counts can show that nothing waited.
@@ -160,7 +160,8 @@ def _no_wait(timing: Timing, left_behind: float, synchronized: bool) -> Iterable
     if reasons <= BEFORE_THE_WORK:
         what = f"{counts.operations} operation{'s' * (counts.operations != 1)}"
         yield Doubt(
-            "no wait", f"the device was asked for {what} and nothing waited: a GPU would still be at work"
+            "no wait",
+            f"the call started {what} on the device, and the host did not wait: a GPU would still be at work",
         )
 
 
@@ -171,7 +172,8 @@ def _copies_left_out(timing: Timing, prepared: Count | None) -> Iterable[Doubt]:
     if counts.host_to_device.bytes == 0:  # None means: not known
         moved = units.amount(prepared.host_to_device.bytes)
         yield Doubt(
-            "copies left out", f"{moved} went to the device before the clock started, none while it ran"
+            "copies left out",
+            f"{moved} went to the device before the clock started, and no data while it ran",
         )
 
 
@@ -183,7 +185,7 @@ def _fits_in_cache(timing: Timing, arrays: Arrays) -> Iterable[Doubt]:
     cache = known_limits.cache_size(timing.where) if together else None
     if cache is not None and together <= cache:
         what = f"the inputs, {units.amount(together)}, fit in the cache of {units.amount(cache)}"
-        yield Doubt("fits in cache", f"{what}, where each call finds what the last one left")
+        yield Doubt("fits in cache", f"{what}, so each call reads what the last call left there")
 
 
 def _too_few(timing: Timing) -> Iterable[Doubt]:
@@ -200,13 +202,13 @@ def _too_few(timing: Timing) -> Iterable[Doubt]:
     # "Variations of Box Plots", The American Statistician 32, 1978).
     off = 1.57 * timing.spread / math.sqrt(many)
     if off > UNSURE:
-        text = f"with {many} samples that lie this far apart the median may be off by {off:.0%}"
+        text = f"the {many} samples differ so much that the median may be off by {off:.0%}"
         yield Doubt("too few", text)
 
 
 def _zeros(arrays: Arrays) -> Iterable[Doubt]:
     if arrays.stayed_zero:
-        yield Doubt("zeros", "the inputs are all zeros, with which some work takes less time or energy")
+        yield Doubt("zeros", "the inputs are all zeros, and some work takes less time or energy with zeros")
 
 
 # Arrays of any library

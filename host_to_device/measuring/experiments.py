@@ -159,11 +159,11 @@ class Experiment:
         for value in values:
             if isinstance(value, bool) or not isinstance(value, numbers.Real):
                 raise self._error(
-                    f"was given {value!r}, which is no number: give a Timing, a number or a list of numbers"
+                    f"was given {value!r}, which is not a number: give a Timing, a number or a list of numbers"
                 )
             if not math.isfinite(value) or value < 0:
                 raise self._error(
-                    f"was given {float(value)!r}, which nothing can measure: look at what it comes from"
+                    f"was given {float(value)!r}, which is not a possible measurement: check where it comes from"
                 )
         return [int(value) if isinstance(value, numbers.Integral) else float(value) for value in values]
 
@@ -178,7 +178,7 @@ class Experiment:
                 "and h2d.time(…, bytes=…)"
             )
         if not all(timing.samples):
-            raise self._error("was given a time of 0, which is no rate: measure something longer")
+            raise self._error("was given a time of 0, which gives no rate: measure something longer")
         return [amount / sample for sample in timing.samples]
 
     def _checked_x(self, x: Any) -> float | str | None:

@@ -14,6 +14,7 @@ from html import escape
 from typing import Any
 
 from host_to_device.measuring import plotting
+from host_to_device.measuring.exceeded import USUAL, Exceeded, exceeded
 from host_to_device.measuring.points import STAND_IN, Point, Results, Run, quoted, shown_at, unbroken
 from host_to_device.rendering import units
 from host_to_device.rendering.palette import DARK
@@ -34,7 +35,13 @@ class ExperimentFigure(Results):
             parts.append("Points are medians of the samples, bands their middle half.")
         if limits := list(dict.fromkeys(name for run in self.runs for name in run.limits)):
             parts.append(f"Dashed: the limit {quoted(limits)}, measured on the same machine.")
-        parts.append("; ".join(run.stamp for run in self.runs) + ".")
+        for run in self.runs:
+            for name, why in run.exceeded.items():
+                parts.append(f"On {run.machine} {quoted([name])} is no limit: {why}.")
+        stamps = [run.stamp if run.now or run.stand_in else f"recorded on {run.stamp}" for run in self.runs]
+        parts.append(
+            f"{stamps[0][:1].upper()}{stamps[0][1:]}" + "".join(f"; {each}" for each in stamps[1:]) + "."
+        )
         if any(point.doubts for run in self.runs for point in run.points):
             parts.append("Some of it is doubtful: the table says what and why.")
         if any(run.stand_in for run in self.runs):
@@ -206,7 +213,7 @@ def _runs(name: str, about: Any, machine: str, stamp: str, record: Any, now: boo
         values = tuple(map(float, _part(sample, "values") or ()))
         if not all(map(math.isfinite, values)):
             raise ValueError(
-                f"experiment {name!r} on {machine} has a sample that is no finite number: measure it again"
+                f"experiment {name!r} on {machine} has a sample that is not a finite number: measure it again"
             )
         if values:
             series, doubts = _part(sample, "series") or "", tuple(_part(sample, "doubts") or ())
@@ -222,14 +229,37 @@ def _runs(name: str, about: Any, machine: str, stamp: str, record: Any, now: boo
     found = []
     if places[False]:
         real = where if where != STAND_IN else "CPU"
-        found.append(Run(machine, real, stamp, tuple(places[False]), limits, now))
+        wrong = _exceeded(about, places[False], real, record)
+        above = {name: wrong[name].text for name in limits if name in wrong}
+        found.append(Run(machine, real, stamp, tuple(places[False]), limits, now, above))
     if places[True]:
         found.append(Run(machine, STAND_IN, f"{machine}, a stand-in", tuple(places[True]), {}, now))
     return found
 
 
+def _exceeded(about: Any, points: list[Point], where: str, record: Any) -> dict[str, Exceeded]:
+    """Return the limits of a record that its own measurements or these points exceed."""
+    if record is None:
+        return {}
+    samples = [
+        {"series": point.series, "x": point.x, "values": point.values, "doubts": point.doubts}
+        for point in points
+    ]
+    this = {
+        "title": _part(about, "title") or _part(about, "name"),
+        "y": _axis(_part(about, "y")),
+        "limits": _part(about, "limits"),
+        "where": where,
+        "samples": samples,
+    }
+    by_these = exceeded(record.limits, kind=record.kind, experiments=[this])
+    return record.exceeded | {
+        name: each
+        for name, each in by_these.items()
+        if name not in record.exceeded or each.by > record.exceeded[name].by
+    }
+
+
 def _usual_limits(about: Any) -> tuple[str, ...]:
     """Return the limits to draw beside an experiment that names none: those in the unit of its rate."""
-    unit = (_axis(_part(about, "y")) or {}).get("unit", "")
-    usual = {"B/s": ("copy bandwidth",), "FLOP/s": ("matmul float32",)}
-    return usual.get(unit, ())
+    return USUAL.get((_axis(_part(about, "y")) or {}).get("unit", ""), ())

@@ -8,6 +8,7 @@ record is passed over, with one line that says what to do.
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import json
 import math
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from host_to_device.measuring import machines
+from host_to_device.measuring.exceeded import Exceeded, exceeded
 from host_to_device.rendering import units
 from host_to_device.support import folders as places
 from host_to_device.support.messages import OneLine
@@ -93,6 +95,11 @@ class Record:
         """The machine's limits by name, each with value, unit, samples and how it was measured."""
         return self.data["limits"]
 
+    @functools.cached_property
+    def exceeded(self) -> dict[str, Exceeded]:
+        """The limits that another measurement of the record exceeds, by name: such a number is no limit."""
+        return exceeded_in(self.data)
+
     @property
     def experiments(self) -> dict[str, dict[str, Any]]:
         """The experiments by name."""
@@ -128,6 +135,16 @@ class Record:
     def stale(self, root: Path) -> list[str]:
         """Return the names of the experiments that are stale."""
         return [name for name in self.experiments if self.is_stale(name, root)]
+
+
+def exceeded_in(data: dict[str, Any]) -> dict[str, Exceeded]:
+    """Return the limits of a record's content that another of its measurements exceeds, by name."""
+    return exceeded(
+        data["limits"],
+        cores=data["machine"].get("cores"),
+        kind=data["machine"].get("kind", "cpu"),
+        experiments=data["experiments"].values(),
+    )
 
 
 class Value(float):
@@ -231,7 +248,7 @@ def record(name: str, among: Sequence[Record] | None = None) -> Record:
     for each in among:
         if name.lower() == each.machine_name.lower() or name == each.slug:
             return each
-    known = ", ".join(each.machine_name for each in among) or "none, and `make measure` makes one"
+    known = ", ".join(each.machine_name for each in among) or "none yet, and `make measure` writes one"
     raise LookupError(f"there is no record of {name!r}; there is: {known}")
 
 
@@ -404,7 +421,7 @@ def read(path: Path) -> dict[str, Any]:
             f"{path.name} cannot be read ({problem.strerror}): make it readable or remove it"
         ) from None
     except UnicodeDecodeError:
-        raise LedgerError(f"{path.name} is no text: fetch it from git again, or remove it") from None
+        raise LedgerError(f"{path.name} is not a text file: fetch it from git again, or remove it") from None
     try:
         data = json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError) as problem:
@@ -418,13 +435,13 @@ def read(path: Path) -> dict[str, Any]:
         )
     if wrong := what_is_wrong(data):
         raise LedgerError(
-            f"{path.name} is no record ({wrong}): fetch it from git again, or remove it and measure anew"
+            f"{path.name} is not a record ({wrong}): fetch it from git again, or remove it and measure anew"
         )
     return data
 
 
 def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def text_of(data: dict[str, Any]) -> str:
@@ -436,7 +453,7 @@ def text_of(data: dict[str, Any]) -> str:
         If it is not a record.
     """
     if problem := what_is_wrong(data):
-        raise LedgerError(f"this is no record and is not written: {problem}")
+        raise LedgerError(f"this is not a record, so it is not written: {problem}")
     text = json.dumps(_rounded(data), indent=1, ensure_ascii=False, allow_nan=False)
     return re.sub(r"\[([-+\d.eE,\s]+)\]", lambda found: f"[{' '.join(found[1].split())}]", text) + "\n"
 
@@ -553,7 +570,7 @@ def _check_experiment(name: str, about: Any, kind: str) -> None:
 
 def _check_values(values: Any, where: str) -> None:
     _need(isinstance(values, list) and bool(values), f"{where} has no samples")
-    _need(all(map(_is_number, values)), f"{where} has a sample that is no number from 0")
+    _need(all(map(_is_number, values)), f"{where} has a sample that is not a number from 0")
 
 
 def _is_number(value: Any, not_negative: bool = True) -> bool:

@@ -20,6 +20,7 @@ import numpy as np
 
 from host_to_device.measuring import machines
 from host_to_device.measuring.clocks import DeviceEvents, HostClock
+from host_to_device.measuring.exceeded import exceeded
 from host_to_device.measuring.known_limits import KNOWN, cache_size
 from host_to_device.measuring.timing import time
 from host_to_device.rendering import units
@@ -27,6 +28,7 @@ from host_to_device.starting import machine
 from host_to_device.support.installed import is_installed
 
 SECONDS = 2.0  # of measuring, for each limit
+ROUNDS = 5, 50  # at least and at most, where rates are taken in turns
 LAUNCHES = 200  # in a row: a GPU queues far more of them before it makes the host wait
 CACHE_TIMES = 4  # an array of this many times the cache does not fit into it
 
@@ -52,6 +54,8 @@ def measure_limits(progress: Callable[[str], Any] = print) -> dict[str, dict[str
         now = clock_of_host.monotonic()
         progress(f"{name}: {units.shown(limit['value'], limit['unit'])} ({now - began:.1f} s)")
         began = now
+    for each in exceeded(found, cores=machines.usable_cores(), kind="cpu" if gpu is None else "gpu").values():
+        progress(f"{each.limit}: doubtful: {each.text}. Let the machine rest, and measure again")
     return {name: found[name] for name in KNOWN if name in found}
 
 
@@ -75,12 +79,11 @@ def _of_cpu() -> Iterable[tuple[str, dict[str, Any]]]:
         "in {} thread{}"
     )
     with ThreadPoolExecutor(cores) as threads:
-        copies = {1: _copying(threads, 1)}
+        copies = _in_turns(_copies(threads, _steps(cores)))
         yield "copy bandwidth, one core", _limit("B/s", copies[1], how.format(1, ""))
-        copies |= {many: _copying(threads, many) for many in _steps(cores)[1:]}
         yield "copy bandwidth", _limit("B/s", copies[cores], how.format(cores, "s" * (cores != 1)))
-        computed = {many: _computing(threads, many) for many in _steps(cores)}
-    how = "{}: the rate of as many threads as there are cores, divided by that of one"
+        computed = _in_turns(_computations(threads, _steps(cores)))
+    how = "{}: the rate of as many threads as there are cores, divided by that of one in the same round"
     yield "cores scaling", _scaling(computed, how.format("np.sin of float64 within each core's own cache"))
     yield "cores scaling, copy", _scaling(copies, how.format("the copies of the copy bandwidth"))
     for dtype in ("float64", "float32"):
@@ -98,34 +101,72 @@ def _copied() -> int:
     return min(wanted, max(2**20, (machines.memory() or 2**40) // 16))
 
 
-def _copying(threads: ThreadPoolExecutor, many: int) -> list[float]:
-    """Return the bytes per second, read and written, of a copy that is split among `many` threads."""
+def _in_turns(works: dict[int, tuple[float, Callable[[], Any]]], clock: Any = None) -> dict[int, list[float]]:
+    """Return the rates of several works, by the same keys, a sample of each in every round.
+
+    A machine that changes its clock rate, or that other programs share, is fast in one second and slow in the next. Rates
+    that are to be divided by each other are therefore taken in turns, and forwards and backwards in turns.
+
+    Parameters
+    ----------
+    works
+        For each key the amount of work, in bytes or operations, and the function that does it.
+    clock
+        The host's clock; tests give another.
+    """
+    clock = clock or HostClock(None)
+    for _, work in works.values():
+        work()  # the first touches memory that the system has not given out yet
+    rates: dict[int, list[float]] = {key: [] for key in works}
+    until = clock_of_host.monotonic() + SECONDS * len(works)
+    for at in range(ROUNDS[1]):
+        for key in reversed(works) if at % 2 else works:
+            amount, work = works[key]
+            rates[key].append(amount / clock.measure(work))
+        if at + 1 >= ROUNDS[0] and clock_of_host.monotonic() > until:
+            break
+    return rates
+
+
+def _copies(threads: ThreadPoolExecutor, steps: Iterable[int]) -> dict[int, tuple[float, Callable[[], Any]]]:
+    """Return the bytes, read and written, and the work of a copy that is split among each number of threads."""
     count = _copied() // 8
     source, target = np.random.default_rng(1).random(count), np.ones(count)
-    parts = list(zip(np.array_split(target, many), np.array_split(source, many), strict=True))
 
-    def copy() -> None:
-        list(threads.map(lambda part: np.copyto(*part), parts))  # NumPy releases the GIL while it copies
+    def copy(many: int) -> Callable[[], Any]:
+        parts = list(zip(np.array_split(target, many), np.array_split(source, many), strict=True))
+        return lambda: list(
+            threads.map(lambda part: np.copyto(*part), parts)
+        )  # NumPy releases the GIL meanwhile
 
-    return _rates(2 * source.nbytes, copy)
+    return {many: (2 * source.nbytes, copy(many)) for many in steps}
 
 
-def _computing(threads: ThreadPoolExecutor, many: int) -> list[float]:
-    """Return the elements per second of np.sin in `many` threads, each on 128 KiB of its own."""
-    rounds, inputs = 50, [np.random.default_rng(each).random(8192) for each in range(many)]
-    outputs = [np.empty_like(each) for each in inputs]
+def _computations(
+    threads: ThreadPoolExecutor, steps: Iterable[int]
+) -> dict[int, tuple[float, Callable[[], Any]]]:
+    """Return the elements and the work of np.sin in each number of threads, every one on 128 KiB of its own."""
+    rounds, size = 200, 8192
 
-    def compute(mine: int) -> None:
-        for _ in range(rounds):
-            np.sin(inputs[mine], out=outputs[mine])
+    def compute(many: int) -> Callable[[], Any]:
+        inputs = [np.random.default_rng(each).random(size) for each in range(many)]
+        outputs = [np.empty_like(each) for each in inputs]
 
-    return _rates(rounds * sum(each.size for each in inputs), lambda: list(threads.map(compute, range(many))))
+        def one(mine: int) -> None:
+            for _ in range(rounds):
+                np.sin(inputs[mine], out=outputs[mine])
+
+        return lambda: list(threads.map(one, range(many)))
+
+    return {many: (rounds * size * many, compute(many)) for many in steps}
 
 
 def _scaling(rates: dict[int, list[float]], how: str) -> dict[str, Any]:
-    """Return the limit for rates by number of threads; the largest number comes last."""
-    one = statistics.median(rates[1])
-    times = {many: [rate / one for rate in samples] for many, samples in rates.items()}
+    """Return the limit for rates by number of threads, each divided by one thread's of the same round."""
+    times = {
+        many: [rate / one for rate, one in zip(samples, rates[1], strict=True)]
+        for many, samples in rates.items()
+    }
     points = [{"x": many, "values": values} for many, values in times.items()]
     return _limit("×", times[max(times)], how, points=points)
 

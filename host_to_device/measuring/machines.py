@@ -127,7 +127,7 @@ def _physical_memory() -> int:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     kilobytes = ctypes.c_ulonglong()
     if not ctypes.windll.kernel32.GetPhysicallyInstalledSystemMemory(ctypes.byref(kilobytes)):
-        raise OSError("Windows does not say how much memory there is")
+        raise OSError("Windows does not report the size of its memory")
     return 1024 * kilobytes.value
 
 

@@ -378,6 +378,8 @@ class Run:
         }
         if data == old:
             return
+        for each in ledger.exceeded_in(data).values():
+            self.say(f"limit {each.limit}: doubtful: {each.text}")
         ledger.write_whole(self.record_path, ledger.text_of(data))
 
     # --- What it begins with ---

@@ -12,11 +12,11 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from host_to_device.measuring.points import Point, Results, Run, carries_unit, shown_at
 from host_to_device.rendering import palette, units
+from host_to_device.rendering.svg import in_page
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -155,7 +155,11 @@ def _panel(figure: Results, runs: Sequence[Run], number: int, picture: _Picture)
             points = [point for point in run.points if point.series == series]
             label = run.name if together else series
             lines.append((label, at if together else picture.series.index(series), points))
-    limits = [(name, limit, at) for at, run in enumerate(runs) for name, limit in run.limits.items()]
+    limits = [
+        (run.limit_label(name), limit, at)
+        for at, run in enumerate(runs)
+        for name, limit in run.limits.items()
+    ]
     with _plain_figure(named) as make:
         if picture.lines:
             drawn, axes = make(WIDTH, HEIGHT)
@@ -170,7 +174,9 @@ def _panel(figure: Results, runs: Sequence[Run], number: int, picture: _Picture)
             axes.set_title("\n".join(textwrap.wrap(title, 44)), fontsize=LETTERS + 1, pad=above)
         out = io.StringIO()
         drawn.savefig(out, format="svg")
-    return in_page(out.getvalue(), named, figure.alt(runs))
+    return in_page(
+        cleaned(out.getvalue()), named, figure.alt(runs), "display: block; width: 100%; height: auto"
+    )
 
 
 @contextmanager
@@ -242,7 +248,7 @@ def _draw_lines(axes: Axes, picture: _Picture, lines: list, limits: list, togeth
         paint = COLOURS[machine % len(COLOURS)] if together else QUIET
         axes.plot(places, levels, linestyle=(0, (4, 3)), linewidth=1.3, color=paint)
         if not together:  # with several machines the caption names them, each in its colour
-            ends.append((f"limit: {name}", x.high, levels[-1], paint))
+            ends.append((name, x.high, levels[-1], paint))
     _name_ends(axes, picture, ends)
 
 
@@ -345,7 +351,7 @@ def _draw_rows(axes: Axes, picture: _Picture, lines: list, limits: list, togethe
         axes.axvline(at, linestyle=(0, (4, 3)), linewidth=1.3, color=QUIET)
         right = values.fraction(at) > 0.5
         axes.annotate(
-            f"limit: {name}",
+            name,
             (at, -0.6),
             (-3 if right else 3, 1),
             textcoords="offset points",
@@ -355,24 +361,13 @@ def _draw_rows(axes: Axes, picture: _Picture, lines: list, limits: list, togethe
         )
 
 
-def in_page(svg: str, name: str, alt: str) -> str:
-    """Return Matplotlib's SVG for a page: with ids of its own, the page's colours, and an alternative text."""
-    svg = re.sub(r"<\?xml.*?\?>|<!DOCTYPE.*?>|<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.S)
-    used = set(re.findall(r'(?:url\(#|href="#)([^)"]+)', svg))
-    svg = re.sub(r' id="([^"]+)"', lambda found: f' id="{name}-{found[1]}"' if found[1] in used else "", svg)
-    svg = re.sub(r'(url\(#|href="#)', rf"\g<1>{name}-", svg)
-    svg = re.sub(r"(font: [^;\"]*?px) [^;\"]+", r"\1 system-ui, sans-serif", svg)
-    svg = re.sub(r"font-family: [^;\"]+", "font-family: system-ui, sans-serif", svg)
-    svg = palette.themed(svg)
-    own = (
-        f'role="img" aria-label="{escape(alt)}" class="h2d-drawing" '
-        'style="display: block; width: 100%; height: auto"'
-    )
+def cleaned(text: str) -> str:
+    """Return Matplotlib's SVG without what a page does not need: its head, ids that nothing names, fonts of its own."""
+    text = re.sub(r"<\?xml.*?\?>|<!DOCTYPE.*?>|<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.S)
+    used = set(re.findall(r'(?:url\(#|href="#)([^)"]+)', text))
+    text = re.sub(r' id="([^"]+)"', lambda found: found[0] if found[1] in used else "", text)
+    text = re.sub(r"(font: [^;\"]*?px) [^;\"]+", r"\1 system-ui, sans-serif", text)
+    text = re.sub(r"font-family: [^;\"]+", "font-family: system-ui, sans-serif", text)
     spaces = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
-    svg = re.sub(
-        r'<svg [^>]*?(viewBox="[^"]+")[^>]*>',
-        lambda found: f"<svg {own} {spaces} {found[1]}>",
-        svg.strip(),
-        count=1,
-    )
-    return re.sub(r"\n\s*", " ", svg)
+    text = re.sub(r'<svg [^>]*?(viewBox="[^"]+")[^>]*>', rf"<svg {spaces} \1>", text, count=1)
+    return re.sub(r"\n\s*", " ", text.strip())

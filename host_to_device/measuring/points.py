@@ -65,6 +65,8 @@ class Run:
         Limits to draw: name to (value, unit).
     now
         Whether this is the run of this moment, and not a record.
+    exceeded
+        Those of `limits` that another measurement exceeds, with the reason: they are no limits.
     """
 
     machine: str
@@ -73,6 +75,7 @@ class Run:
     points: tuple[Point, ...]
     limits: Mapping[str, tuple[float, str]] = field(default_factory=dict)
     now: bool = False
+    exceeded: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def stand_in(self) -> bool:
@@ -85,6 +88,10 @@ class Run:
         if self.stand_in:
             return f"stand-in on {self.machine}"
         return f"this machine: {self.machine}" if self.now else self.machine
+
+    def limit_label(self, name: str) -> str:
+        """Return what a picture writes beside the line of a limit."""
+        return f"exceeded, no limit: {name}" if name in self.exceeded else f"limit: {name}"
 
     @property
     def series(self) -> list[str]:

@@ -1,25 +1,31 @@
-"""`h2d.predict(...)`: predict the time of counted work on a machine whose limits were measured.
+"""`h2d.predict(...)`: predict the time of counted work on a machine whose limits are known.
 
-The model is simple: every part runs at the machine's own limit, one after the other.
+The host issues copies and launches while the device works, so the longer of the two times counts, and waits come on top:
 
-    seconds = (copies + launches) × launch latency + waits × wait latency
-              + bytes from host to device ÷ that bandwidth + bytes from device to host ÷ that bandwidth
-              + 2 × bytes from device to device ÷ copy bandwidth + operations ÷ rate of a matrix product
+    seconds = max(host, device) + waits
 
-Starting a copy costs the host about as much as launching a kernel, so both count with the launch latency. The copy
-bandwidth counts bytes read and bytes written, so a copy on the device moves its bytes twice. A real program takes
-longer where it does not reach the limits, or less time where the device works while the host goes on.
+    host    (copies + launches) × launch latency
+    device  the longer of operations ÷ rate of a matrix product and bytes that kernels move ÷ copy bandwidth
+            + 2 × bytes from device to device ÷ copy bandwidth
+            + bytes over the link ÷ its bandwidth, if the host does not wait for every copy
+    waits   waits × wait latency
+            + bytes over the link ÷ its bandwidth, if the host waits for every copy
+
+While the host waits for a copy it issues nothing, so the bytes of such a copy overlap with nothing: one copy with a wait
+takes launch latency + wait latency + bytes ÷ bandwidth. Issuing a copy costs the host as much as a launch, so both count
+with the launch latency. The copy bandwidth counts bytes read and bytes written, so a copy within the device moves its
+bytes twice.
 """
 
 from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from host_to_device.measuring import ledger
+from host_to_device.measuring import ledger, prices
 from host_to_device.rendering import units
 
 if TYPE_CHECKING:
@@ -31,7 +37,12 @@ DIRECTIONS = {
     "device to host": "device_to_host",
     "device to device": "device_to_device",
 }
-NOTHING = "there is nothing to predict: give h2d.count()'s result, or copies=…, bytes=…, waits=…, launches=…, flops=…"
+NOTHING = (
+    "there is nothing to predict: give h2d.count()'s result, or "
+    "copies=…, bytes=…, waits=…, launches=…, flops=…, traffic=…"
+)
+# Where a term counts. The two terms of the kernels overlap, so only the longer one counts.
+HOST, DEVICE, KERNELS, WAITS = "host", "device", "kernels", "waits"
 
 
 @dataclass(frozen=True)
@@ -50,6 +61,8 @@ class Part:
         The name of the limit that gives the cost.
     text
         The term with numbers and units.
+    place
+        Where it counts: "host", "device", "kernels" (on the device; the longer of their terms counts) or "waits".
     """
 
     name: str
@@ -57,46 +70,80 @@ class Part:
     cost: float
     limit: str
     text: str
+    place: str = HOST
 
     @property
     def seconds(self) -> float:
-        """The seconds that the term adds to the sum."""
+        """The seconds of the term by itself."""
         return self.count * self.cost
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """The time of counted work on a recorded machine, by its limits: predicted, not measured.
+    """The time of counted work on a machine, by its limits: predicted, not measured.
 
     Attributes
     ----------
     machine
         The machine's name.
     stamp
-        The record's stamp: machine, date, versions.
+        The record's stamp: machine, date, versions; or "as documented".
     parts
-        The terms of the sum that are not zero.
+        The terms that are not zero.
+    doubts
+        The reasons to doubt limits that it uses: another measurement of the same record exceeds them.
     """
 
     machine: str
     stamp: str
     parts: tuple[Part, ...]
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def host(self) -> float:
+        """The seconds for which the host issues copies and launches."""
+        return math.fsum(part.seconds for part in self._at(HOST))
+
+    @property
+    def device(self) -> float:
+        """The seconds for which the device works: its kernels, and the copies that the host does not wait for."""
+        kernels = max((part.seconds for part in self._at(KERNELS)), default=0.0)
+        return math.fsum((kernels, *(part.seconds for part in self._at(DEVICE))))
+
+    @property
+    def waits(self) -> float:
+        """The seconds for which the host waits, with the bytes that cross the link meanwhile."""
+        return math.fsum(part.seconds for part in self._at(WAITS))
 
     @property
     def seconds(self) -> float:
-        """The sum of the parts, in seconds."""
-        return math.fsum(part.seconds for part in self.parts)
+        """The predicted time: the longer of `host` and `device`, and `waits`."""
+        return max(self.host, self.device) + self.waits
 
     @property
     def formula(self) -> str:
-        """The sum with its numbers and units, as a reader would work it out by hand."""
-        terms = " + ".join(part.text for part in self.parts) or "nothing"
-        return f"{terms} = {units.seconds(self.seconds)}"
+        """The calculation with its numbers and units, as a reader would redo it by hand."""
+        host, device, kernels, waits = (
+            [part.text for part in self._at(place)] for place in (HOST, DEVICE, KERNELS, WAITS)
+        )
+        work = [" + ".join([*device, _longest(kernels)] if kernels else device)] if device else kernels
+        terms = [_longest([" + ".join(host), *work]), *waits]
+        return f"{' + '.join(filter(None, terms)) or 'nothing'} = {units.seconds(self.seconds)}"
+
+    def _at(self, place: str) -> list[Part]:
+        return [part for part in self.parts if part.place == place]
 
     def __str__(self) -> str:
-        return f"predicted, not measured, from the limits of {self.stamp}:\n  {self.formula}"
+        lines = [f"predicted, not measured, from the limits of {self.stamp}:", f"  {self.formula}"]
+        return "\n".join([*lines, *(f"  doubtful: {doubt}" for doubt in self.doubts)])
 
     __repr__ = __str__
+
+
+def _longest(texts: Iterable[str]) -> str:
+    """Return the terms of which the longer counts, as a formula has them."""
+    given = [text for text in texts if text]
+    return f"max({', '.join(given)})" if len(given) > 1 else "".join(given)
 
 
 def predict(
@@ -107,13 +154,24 @@ def predict(
     waits: float = 0,
     launches: float = 0,
     flops: float = 0,
+    traffic: float = 0,
     dtype: Any = "float32",
     pinned: bool = False,
     machine: Any = None,
 ) -> Prediction:
-    """Predict the time of counted work on a recorded machine, from the limits that were measured there.
+    """Predict the time of counted work on a machine, from its measured or documented limits.
 
-    Every part runs at the machine's limit, one after the other. Nothing is run.
+    The host issues copies and launches while the device works, and waits come on top: the time is
+    max(host, device) + waits. Nothing is run.
+
+    - host: each copy and each launch costs the launch latency.
+    - device: its kernels take the longer of `flops` at the rate of a matrix product and `traffic` at the copy
+      bandwidth; the bytes of copies come on top.
+    - waits: each costs the wait latency. If the host waits for every copy, the bytes cross the link during the waits,
+      and overlap with nothing.
+
+    Kernels that do not reach the limits take longer, and so does a host that needs more time for a launch, for example
+    in PyTorch. Trust the ratios more than the microseconds.
 
     Parameters
     ----------
@@ -129,60 +187,89 @@ def predict(
     launches
         The number of kernel launches.
     flops
-        The number of floating-point operations, at the rate of a product of large matrices.
+        The number of floating-point operations of the kernels.
+    traffic
+        The bytes that the kernels read and write in the device's memory. For y = a * x + y with n float32 numbers
+        that is 12 n: x and y are read, and y is written.
     dtype
-        The type of these operations: "float64", "float32", "tf32", "float16", "bfloat16".
+        The type of the operations: "float64", "float32", "tf32", "float16", "bfloat16".
     pinned
         Whether the host's memory is pinned; NumPy's arrays are not.
     machine
-        The name of a recorded machine, or a record.
+        The name of a recorded machine, or a record; or the name of a GPU of which the library knows the documents,
+        such as "V100".
 
     Returns
     -------
     Prediction
-        Its `seconds`, its `parts` and its `formula`.
+        Its `seconds`, its `host`, `device` and `waits` (all in seconds), its `parts` and its `formula`.
 
     Raises
     ------
     LookupError
-        If no machine is named, if the machine has no record, or if its record lacks a limit that is needed.
+        If no machine is named, if the machine is not known, or if a limit that is needed is not known of it.
     ValueError
         If there is nothing to predict, if a number is negative or not finite, or if a count is not known.
     TypeError
         If `counts` is not a count, or `machine` neither a name nor a record.
 
+    Notes
+    -----
+    The prices of the documented V100, which this book uses: 3.8 µs to issue a launch or a copy and 5.8 µs for a wait,
+    together the 9.6 µs that NVIDIA measured for a short kernel with a wait after it ("Getting Started with CUDA
+    Graphs"); 12 GB/s from pinned memory over PCI Express 3.0 x16, and 898 GB/s in its memory ("CUDA C++ Best Practices
+    Guide"); 15.7 TFLOP/s in float32 (Volta whitepaper). Other documented GPUs have the bandwidth and the rates of their
+    data sheets, the V100's prices of launches and waits, and no link.
+
     Examples
     --------
-    >>> machine = h2d.records()[0]
-    >>> predicted = h2d.predict(flops=2 * 4096**3, machine=machine)
-    >>> print(predicted)
-    predicted, not measured, from the limits of ...:
-      137 GFLOP ÷ ...FLOP/s (matmul float32) = ...
+    A product of two 1000 × 1000 matrices that come from the host, with its result back:
+
+    >>> n = 1000
+    >>> moved = {"host to device": 8 * n**2, "device to host": 4 * n**2}
+    >>> work = dict(launches=1, flops=2 * n**3, traffic=12 * n**2)
+    >>> predicted = h2d.predict(copies=3, waits=3, bytes=moved, pinned=True, machine="V100", **work)
+    >>> print(f"{predicted.seconds * 1e3:.2f} ms, the host issues for {predicted.host * 1e6:.1f} µs")
+    1.14 ms, the host issues for 15.2 µs
+    >>> print(h2d.predict(launches=5, traffic=2e6, machine="V100"))
+    predicted, not measured, from the limits of a Tesla V100 as documented:
+      max(5 launches × 3.80 µs, 2.00 MB in device memory ÷ 898 GB/s) = 19.0 µs
     """
-    amounts = dict.fromkeys(("copies", *DIRECTIONS, "waits", "launches", "flops"), 0.0)
-    given = {"copies": copies, "waits": waits, "launches": launches, "flops": flops, **_directions(bytes)}
-    for name, value in given.items():
+    amounts = dict.fromkeys(("copies", *DIRECTIONS, "waits", "launches", "flops", "traffic"), 0.0)
+    given = {"copies": copies, "waits": waits, "launches": launches, "flops": flops, "traffic": traffic}
+    for name, value in (given | _directions(bytes)).items():
         if not isinstance(value, numbers.Real) or isinstance(value, bool) or not 0 <= float(value) < math.inf:
             raise ValueError(f"{name} is {value!r}: give a number from 0")
         amounts[name] += float(value)
     if counts is None and not any(amounts.values()):
         raise ValueError(NOTHING)
+    crossing = amounts["copies"]  # copies that may cross the link
     if counts is not None:
         for name, value in _counted(counts).items():
             amounts[name] += value
+        crossing = amounts["copies"] - (counts.device_to_device.count or 0)
     record = _record(machine)
     kind = "pinned" if pinned else "pageable"
+    # What crosses while the host waits for it overlaps with nothing.
+    link = WAITS if amounts["waits"] >= max(1, crossing) else DEVICE
     parts = [
         _each("copies", amounts["copies"], "launch latency", record),
-        _moved("host to device", amounts["host to device"], f"host to device, {kind}", record),
-        _moved("device to host", amounts["device to host"], f"device to host, {kind}", record),
-        _moved("device to device", amounts["device to device"], "copy bandwidth", record, times=2),
         _each("launches", amounts["launches"], "launch latency", record),
-        _each("waits", amounts["waits"], "wait latency", record),
+        _moved("host to device", amounts["host to device"], f"host to device, {kind}", record, link),
+        _moved("device to host", amounts["device to host"], f"device to host, {kind}", record, link),
+        _moved("device to device", amounts["device to device"], "copy bandwidth", record, DEVICE, times=2),
         _computed(amounts["flops"], f"matmul {_name_of(dtype)}", record),
+        _moved("in device memory", amounts["traffic"], "copy bandwidth", record, KERNELS),
+        _each("waits", amounts["waits"], "wait latency", record, WAITS),
     ]
-    stamp = getattr(record, "stamp", record.machine_name)
-    return Prediction(record.machine_name, stamp, tuple(part for part in parts if part is not None))
+    used = tuple(part for part in parts if part is not None)
+    above = getattr(record, "exceeded", {})
+    doubts = [
+        f"“{name}” is no limit: {above[name].text}."
+        for name in dict.fromkeys(part.limit for part in used)
+        if name in above
+    ]
+    return Prediction(record.machine_name, getattr(record, "stamp", record.machine_name), used, tuple(doubts))
 
 
 def records() -> list[ledger.Record]:
@@ -202,21 +289,22 @@ def records() -> list[ledger.Record]:
 # The terms. None stands for a term of zero, which needs no limit.
 
 
-def _each(name: str, count: float, limit: str, record: Any) -> Part | None:
+def _each(name: str, count: float, limit: str, record: Any, place: str = HOST) -> Part | None:
     if not count:
         return None
     cost = _limit(record, limit)
     one = {"copies": "copy", "launches": "launch", "waits": "wait"}[name]
-    return Part(name, count, cost, limit, f"{count:,g} {one if count == 1 else name} × {units.seconds(cost)}")
+    text = f"{count:,g} {one if count == 1 else name} × {units.seconds(cost)}"
+    return Part(name, count, cost, limit, text, place)
 
 
-def _moved(name: str, nbytes: float, limit: str, record: Any, times: int = 1) -> Part | None:
+def _moved(name: str, nbytes: float, limit: str, record: Any, place: str, times: int = 1) -> Part | None:
     if not nbytes:
         return None
     bandwidth = _limit(record, limit)
     twice = f"{times} × " if times > 1 else ""
     text = f"{twice}{units.rate(nbytes, 'B')} {name} ÷ {units.rate(bandwidth, 'B/s')}"
-    return Part(name, nbytes, times / bandwidth, limit, text)
+    return Part(name, nbytes, times / bandwidth, limit, text, place)
 
 
 def _computed(flops: float, limit: str, record: Any) -> Part | None:
@@ -224,7 +312,7 @@ def _computed(flops: float, limit: str, record: Any) -> Part | None:
         return None
     rate = _limit(record, limit)
     text = f"{units.rate(flops, 'FLOP')} ÷ {units.rate(rate, 'FLOP/s')} ({limit})"
-    return Part("flops", flops, 1 / rate, limit, text)
+    return Part("flops", flops, 1 / rate, limit, text, KERNELS)
 
 
 # The arguments
@@ -236,7 +324,7 @@ def _directions(bytes: Any) -> dict[str, Any]:
         return {"host to device": bytes}
     for name in bytes:
         if name not in DIRECTIONS:
-            raise ValueError(f"bytes has {name!r}, which is no direction: give {', '.join(DIRECTIONS)}")
+            raise ValueError(f"bytes has {name!r}, which is not a direction: give {', '.join(DIRECTIONS)}")
     return dict(bytes)
 
 
@@ -258,9 +346,11 @@ def _counted(counts: Any) -> dict[str, float]:
         ) from None
     unknown = [name for name, value in found.items() if value is None]
     if unknown:
-        raise ValueError(f"{', '.join(unknown)}: not known in this count, so give numbers instead of it")
+        raise ValueError(
+            f"{', '.join(unknown)}: the count does not know these numbers, so give numbers instead of it"
+        )
     if not getattr(counts, "where", "somewhere"):
-        raise ValueError("nothing was counted yet: use it first, with h2d.count() as c: …")
+        raise ValueError("the count is empty: use it first, with h2d.count() as c: …")
     return found
 
 
@@ -273,11 +363,14 @@ def _name_of(dtype: Any) -> str:
 def _record(machine: Any) -> Any:
     if machine is None:
         known = (
-            ", ".join(each.machine_name for each in ledger.records()) or "none yet, `make measure` makes one"
+            ", ".join(each.machine_name for each in ledger.records())
+            or "none yet, and `make measure` writes one"
         )
-        raise LookupError(f"no machine is named: give machine=…, one of: {known}")
+        raise LookupError(
+            f"no machine is named: give machine=…, one of: {known}; or a documented one, 'V100'"
+        )
     if isinstance(machine, str):
-        return ledger.record(machine)
+        return _named(machine)
     if not hasattr(machine, "limits") or not hasattr(machine, "machine_name"):
         raise TypeError(
             f"machine is {type(machine).__name__}: give the name of a recorded machine, or a record"
@@ -285,15 +378,28 @@ def _record(machine: Any) -> Any:
     return machine
 
 
+def _named(name: str) -> Any:
+    """Return the record of a machine, or else a GPU by its documents."""
+    try:
+        return ledger.record(name)
+    except LookupError as missing:
+        try:
+            return prices.documented(name)
+        except ValueError:
+            raise LookupError(f"{missing}; and no documented GPU has this name") from None
+
+
 def _limit(record: Any, name: str) -> float:
     """Return a limit of a machine."""
     limit = record.limits.get(name)
     if limit is None:
         known = ", ".join(record.limits) or "none"
+        if name.endswith(", pageable") and name.replace("pageable", "pinned") in record.limits:
+            known += ". For pinned memory give pinned=True"
         raise LookupError(f"the record of {record.machine_name} has no limit {name!r}; it has: {known}")
     value = limit["value"]
     if not (isinstance(value, numbers.Real) and 0 < float(value) < math.inf):
         raise LookupError(
-            f"the record of {record.machine_name} has {value!r} for {name!r}, which is no limit: measure it again"
+            f"the record of {record.machine_name} has {value!r} for {name!r}, which is not a limit: measure it again"
         )
     return float(value)

@@ -22,11 +22,11 @@ PLACES = {
 
 # What to do about each kind of doubt.
 ADVICE = {
-    "too fast": "Look at what was counted as moved or computed, and at whether the clock waited.",
+    "too fast": "Check the bytes or operations that you gave, and whether the clock waited for the device.",
     "compile inside": "Call the function once before: h2d.time(…, warmup=1) does.",
     "no wait": "Wait for the device before the clock stops: synchronize=True does.",
-    "copies left out": "Copy within what is measured, or say beside the number that the data was there already.",
-    "fits in cache": "Give several sets of inputs that are larger than the cache together: inputs=[…].",
+    "copies left out": "Measure the copy too, or say beside the number that the data was on the device already.",
+    "fits in cache": "Give several sets of inputs that together are larger than the cache: inputs=[…].",
     "too few": "Repeat it more often: repeat=…, or calls=… in each sample.",
     "zeros": "Fill the inputs with numbers like those of the real work.",
 }
@@ -102,7 +102,9 @@ class Timing:
             raise ValueError("there are no samples: measure once at least")
         for each in self.samples:
             if not (math.isfinite(each) and each >= 0):
-                raise ValueError(f"a sample is {each} s, which is no time: leave it out, or measure again")
+                raise ValueError(
+                    f"a sample is {each} s, which is not a valid time: leave it out, or measure again"
+                )
         if self.where not in PLACES:
             raise ValueError(f"where is {self.where!r}: give one of {', '.join(PLACES)}")
 

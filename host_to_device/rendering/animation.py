@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from host_to_device.rendering import svg
-from host_to_device.rendering.palette import BLUE, IDLE
+from host_to_device.rendering.palette import BLUE, DARK, IDLE
 
 MOST_FRAMES, MOST_CELLS, MOST_ALIVE = 240, 40_000, 200_000
 WIDTH = 520  # of the picture at most, in pixels
@@ -25,10 +25,12 @@ class Animation:
     def __init__(self, boards: Iterable[Any], alt: str, seconds: float = 0.15) -> None:
         self.boards = [np.asarray(board) != 0 for board in boards]
         if not self.boards:
-            raise ValueError("there are no boards: give one two-dimensional array for each picture")
+            raise ValueError("boards is empty: give one two-dimensional array for each picture")
         shapes = {board.shape for board in self.boards}
         if len(shapes) > 1 or self.boards[0].ndim != 2:
-            raise ValueError(f"boards of shape {sorted(shapes)}: give two-dimensional arrays of one shape")
+            raise ValueError(
+                f"boards have the shapes {sorted(shapes)}: give two-dimensional arrays of one shape"
+            )
         alive = sum(int(board.sum()) for board in self.boards)
         for many, most, what in (
             (len(self.boards), MOST_FRAMES, "boards"),
@@ -38,7 +40,7 @@ class Animation:
             if many > most:
                 raise ValueError(f"{many:,} {what} make a page too heavy: give at most {most:,}")
         if not isinstance(alt, str) or len(alt) < 40:
-            raise ValueError("alt is too short: say what the picture shows, for readers who do not see it")
+            raise ValueError("alt is too short: say what the picture shows, for readers that do not see it")
         if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0.05 <= seconds <= 5:
             raise ValueError(f"seconds is {seconds!r}: give 0.05 to 5 seconds a board")
         self.alt, self.seconds = alt, float(seconds)
@@ -67,7 +69,7 @@ class Animation:
         parts = (svg.box(0, 0, cols, rows, IDLE), f'<g fill="{BLUE}">{frames}</g>')
         moving = svg.picture(parts, self.alt, (0, 0, cols, rows), width, kind="h2d-boards")
         if many == 1:
-            return f'<div class="h2d-animation {name}">{moving}</div>'
+            return f'{DARK}<div class="h2d-animation {name}">{moving}</div>'
         style = (
             f"<style>.{name} .f {{ visibility: hidden; animation: {name} {whole:.2f}s step-end infinite; }} "
             f"@keyframes {name} {{ 0% {{ visibility: visible; }} {100 / many:.4f}% {{ visibility: hidden; }} }} "
@@ -82,7 +84,7 @@ class Animation:
             f'<input type="checkbox" id="{name}"/><label for="{name}">'
             '<span class="hold">hold the picture</span><span class="move">let it move</span></label>'
         )
-        return f'<div class="h2d-animation {name}">{style}{box}{moving}</div>'
+        return f'{DARK}<div class="h2d-animation {name}">{style}{box}{moving}</div>'
 
 
 def animate(boards: Iterable[Any], *, alt: str, seconds: float = 0.15) -> Animation:

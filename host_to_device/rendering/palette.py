@@ -47,11 +47,34 @@ BLUE, ORANGE, GREEN, PURPLE = map(variable, ("blue", "orange", "green", "purple"
 BLUE_SOFT, ORANGE_SOFT, GREEN_SOFT = map(variable, ("blue-soft", "orange-soft", "green-soft"))
 WARNING = variable("orange-text")
 
-# For front ends that have a dark theme of their own: JupyterLab, VS Code, Colab. In their light themes the colours
-# themselves hold, and in the book those of its style sheet.
-DARK = """<style>
-body[data-jp-theme-light="false"] .h2d-figure, body.vscode-dark .h2d-figure, html[theme="dark"] .h2d-figure {
-  --h2d-ink: #e6e8eb; --h2d-quiet: #a4acb6; --h2d-line: #414a55; --h2d-paper: #15191e; --h2d-blue: #56b4e9;
-  --h2d-orange: #f2955a; --h2d-orange-text: #f2955a;
-  --h2d-green: #3fc79d; --h2d-purple: #d793cd; color: #e6e8eb; }
+# The same colours for dark pages, as in `_static/book.css`.
+DARK_COLOURS = {
+    "ink": "#e6e8eb",
+    "quiet": "#a4acb6",
+    "line": "#414a55",
+    "paper": "#15191e",
+    "blue": "#56b4e9",
+    "orange": "#f2955a",
+    "green": "#3fc79d",
+    "purple": "#d793cd",
+    "blue-soft": "#17364b",
+    "orange-soft": "#4b2c18",
+    "green-soft": "#153a2f",
+    "idle": "#2c3138",
+    "orange-text": "#f2955a",
+}
+
+# What shows colours in a notebook, by class. Each of these brings `DARK` with it.
+SHOWN = ("figure", "listing", "explorer", "timeline", "animation")
+# How front ends mark a dark theme: JupyterLab, VS Code (also with high contrast), Colab. The system's own theme says nothing
+# about theirs. In their light themes the colours themselves hold, and in the book those of its style sheet.
+DARK_THEMES = (
+    'body[data-jp-theme-light="false"]',
+    "body.vscode-dark",
+    "body.vscode-high-contrast:not(.vscode-high-contrast-light)",
+    'html[theme="dark"]',
+)
+DARK = f"""<style>
+:is({", ".join(DARK_THEMES)}) :is({", ".join(f".h2d-{each}" for each in SHOWN)}) {{
+  {" ".join(f"--h2d-{name}: {colour};" for name, colour in DARK_COLOURS.items())} color: {DARK_COLOURS["ink"]}; }}
 </style>"""

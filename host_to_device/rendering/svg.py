@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from html import escape
 from typing import Any
 
-from host_to_device.rendering.palette import INK
+from host_to_device.rendering.palette import INK, themed
 
 
 def element(tag: str, words: str | None = None, **attributes: Any) -> str:
@@ -84,6 +85,26 @@ def picture(
         f'class="{kind}" style="width: {view[2] if width is None else width:.0f}px; max-width: 100%; height: auto; '
         f'font-family: inherit">{"".join(parts)}</svg>'
     )
+
+
+def in_page(text: str, name: str, alt: str, style: str) -> str:
+    """Return a whole SVG for a page with other pictures: its ids begin with `name`, its colours follow the page.
+
+    Parameters
+    ----------
+    text
+        The picture, with its head.
+    name
+        The picture's name, which no other picture of the page has.
+    alt
+        What the picture shows, for readers who do not see it.
+    style
+        The CSS of the picture itself.
+    """
+    text = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', text)
+    text = re.sub(r'(url\(#|href="#)', rf"\g<1>{name}-", text)
+    own = f'role="img" aria-label="{escape(alt)}" class="h2d-drawing" style="{style}"'
+    return themed(text.strip()).replace("<svg ", f"<svg {own} ", 1)
 
 
 def _number(value: float) -> str:

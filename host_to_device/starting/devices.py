@@ -56,7 +56,9 @@ def device(index: int = 0, *, mps: bool = False) -> torch.device:
         if mps and torch.backends.mps.is_available():
             return _chosen("mps", index, 1)
         if choice == "gpu":
-            raise SetUpError("H2D_MACHINE is 'gpu', but PyTorch finds no GPU here")
+            raise SetUpError(
+                "H2D_MACHINE is 'gpu', but PyTorch finds no GPU: install PyTorch for CUDA, or leave H2D_MACHINE out"
+            )
     from host_to_device.standins import torch_device
 
     return _chosen(torch_device.NAME, index, torch_device.load().devices())

@@ -61,7 +61,7 @@ class Machine:
     gpus: tuple[Gpu, ...] = ()
     driver: str = ""
     cuda: tuple[int, int] = (0, 0)
-    problem: str = ""  # why there is a driver and yet no GPU to use
+    problem: str = ""  # why a machine with a driver has no GPU to use
 
 
 def driver_library() -> str | None:
@@ -99,7 +99,7 @@ def find() -> Machine:
         return Machine(problem=f"CUDA's driver did not answer within {PROBE_SECONDS} s")
     except ValueError:
         return Machine(
-            problem=f"CUDA's driver ended the process that asked it (exit status {done.returncode})"
+            problem=f"CUDA's driver ended the process that called it (exit status {done.returncode})"
         )
     if "error" in answer:
         return Machine(problem=f"CUDA's driver says: {answer['error']}")
@@ -124,7 +124,7 @@ def gpu_line(machine: Machine) -> str:
     gpu = machine.gpus[0]
     more = f" (and {len(machine.gpus) - 1} more)" if len(machine.gpus) > 1 else ""
     return (
-        f"host_to_device: GPU {gpu.name}{more}, {gpu.memory / 2**30:.1f} GiB, "
+        f"GPU found: {gpu.name}{more}, {gpu.memory / 2**30:.1f} GiB, "
         f"compute capability {gpu.compute_capability[0]}.{gpu.compute_capability[1]}; "
         f"driver {machine.driver or '?'} (CUDA {machine.cuda[0]}.{machine.cuda[1]}); "
         f"numba-cuda {version_of('numba-cuda')}, "
@@ -134,11 +134,13 @@ def gpu_line(machine: Machine) -> str:
 
 def stand_in_line(problem: str) -> str:
     """Return the banner of a stand-in run."""
-    numba = version_of("numba")
-    how = f"compiled by Numba {numba}" if numba != "?" else "as plain Python"
+    found = "No GPU found"
+    if os.environ.get("H2D_MACHINE") == "stand-in" and driver_library() is not None:
+        found = "No GPU used, because H2D_MACHINE is 'stand-in'"
+    how = "" if is_installed("numba") else ", as plain Python because Numba is not installed"
     return (
-        f"host_to_device: no GPU in use{f' ({problem})' if problem else ''}. Stand-ins for numba.cuda and cupy run "
-        f"kernels on the CPU, {how} or as C++: their results are real, their times are not a GPU's."
+        f"{found}{f' ({problem})' if problem else ''}: kernels run on the CPU (stand-ins for numba.cuda and "
+        f"cupy){how}. Results are computed for real; times are not a GPU's."
     )
 
 
@@ -158,7 +160,7 @@ def start() -> None:
     Examples
     --------
     >>> h2d.start()
-    host_to_device: ...
+    No GPU ...
     >>> from numba import cuda  # the GPU's, or the stand-in's
     """
     global chosen
@@ -170,20 +172,21 @@ def start() -> None:
         command = missing_command(machine)
         if command:
             raise SetUpError(
-                f"this machine has a {machine.gpus[0].name}, but not the packages that drive it. Install them, "
+                f"this machine has a {machine.gpus[0].name}, but the packages that use it are not installed. Install them, "
                 f"then restart the kernel:  {command}   (to go on without the GPU: H2D_MACHINE=stand-in)"
             )
         chosen = "gpu"
         print(gpu_line(machine))
         return
     if choice == "gpu":
-        raise SetUpError(machine.problem or "H2D_MACHINE is 'gpu', but this machine has no NVIDIA driver")
+        why = machine.problem or "this machine has no NVIDIA driver"
+        raise SetUpError(f"H2D_MACHINE is 'gpu', but {why}: leave H2D_MACHINE out to run kernels on the CPU")
     too_early = standins.redirect()
     if too_early:
         names = sorted({name for bound in too_early.values() for name in bound})
         raise SetUpError(
-            f"{' and '.join(too_early)} {'was' if len(too_early) == 1 else 'were'} imported before h2d.start(), and "
-            f"{', '.join(names)} would stay without a GPU: restart the kernel and run this cell first"
+            f"{' and '.join(too_early)} {'was' if len(too_early) == 1 else 'were'} imported before h2d.start(), so "
+            f"{', '.join(names)} would not use the stand-ins: restart the kernel and run this cell first"
         )
     chosen = "stand-in"
     print(stand_in_line(machine.problem))
@@ -209,7 +212,7 @@ def size(*, stand_in: int, gpu: int) -> int:
     10000
     """
     if chosen is None:
-        raise SetUpError("run h2d.start() first: the size depends on what runs here")
+        raise SetUpError("run h2d.start() first: the size depends on whether it finds a GPU")
     return gpu if chosen == "gpu" else stand_in
 
 
@@ -222,7 +225,7 @@ def stop() -> None:
     Examples
     --------
     >>> h2d.start()
-    host_to_device: ...
+    No GPU ...
     >>> h2d.stop()
     """
     global chosen

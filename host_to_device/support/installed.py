@@ -17,7 +17,7 @@ class SetUpError(OneLine, RuntimeError):
     ...     h2d.start()
     ... except h2d.SetUpError as problem:
     ...     print(problem)
-    host_to_device: ...
+    No GPU ...
     """
 
     __module__ = "host_to_device"  # the public name, which a traceback shows

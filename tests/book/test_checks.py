@@ -221,7 +221,7 @@ def test_the_directive_shows_code_with_its_line_numbers_and_the_report(tmp_path)
     for cell in cells.values():
         assert f'<span class="linenos">{cell.first_line}</span>' in html
     text = re.sub(r"<[^>]*>", "", html)
-    for sentence in (cells["wrong"].report.findings[0].advice, "1 error", "nothing wrong found"):
+    for sentence in (cells["wrong"].report.findings[0].advice, "1 error", "no errors found"):
         assert sentence in text
     assert '<span class="source">       17 | counts[x[i]] += 1</span>' in html
 

@@ -1,13 +1,27 @@
 """The twelve idioms: what is stored of them is whole, every instruction has its sentence, and compilers still agree."""
 
+import importlib
+import json
+import operator
 import os
 import re
 from pathlib import Path
 
 import pytest
 
-from book.machine_words import IDIOMS, SIDE_BY_SIDE, TARGETS, page, sentences
-from host_to_device.inspecting import tools
+from book.machine_words import (
+    EXAMPLES,
+    EXAMPLES_FILE,
+    IDIOMS,
+    KINDS,
+    SIDE_BY_SIDE,
+    TARGETS,
+    page,
+    reference,
+    sentences,
+)
+from book.machine_words.entries import ENTRIES, GROUPS
+from host_to_device.inspecting import remarks, tools
 from host_to_device.inspecting.errors import MissingTool
 
 PAGE = Path(page.__file__).parents[2] / "chapters" / "machine-words.md"
@@ -167,6 +181,131 @@ def test_the_page_shows_every_idiom():
     assert "```{machine-words-explorer}" in text
 
 
+def all_stored():
+    """Give kind and text of every instruction of every stored listing, idioms and examples."""
+    for idiom in IDIOMS:
+        for _, kind, rows in listings(idiom):
+            yield from ((kind, row["text"]) for row in rows if row["number"] is not None)
+    for kernel in json.loads(EXAMPLES_FILE.read_text(encoding="utf-8"))["kernels"].values():
+        for name, rows in kernel.items():
+            yield from ((name.split()[0], text) for _, _, text in rows)
+
+
+def test_every_stored_instruction_has_an_entry():
+    found = {(kind, text) for kind, text in all_stored() if not text.endswith(":")}
+    assert len(found) > 1000
+    assert not sorted(each for each in found if reference.entry_of(*each) is None)
+
+
+# Lines for the rules that no stored listing reaches.
+RARE = {
+    "PTX": ("mov.u32 %r1, %laneid", "wgmma.fence.sync.aligned", "ldmatrix.sync.aligned.m8n8.x4.shared.b16"),
+    "SASS": (),
+    "GCN": (
+        "v_dual_fmac_f32 v1, v2, v3 :: v_dual_fmac_f32 v4, v5, v6",
+        "s_mov_b64 exec, s[0:1]",
+        "v_dot2_f32_f16 v1, v2, v3, v4",
+        "v_accvgpr_read_b32 v1, a1",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_remark_of_h2d_show_leads_to_an_entry(kind):
+    """A row of h2d.show is the work of a rule; an instruction that the rule explains is on the page."""
+    lines = {text for each, text in all_stored() if each == kind} | set(RARE[kind])
+    words = {word for entry in ENTRIES for word in entry.words(kind)}
+    lines |= {f"{word}{ending}" for word in words for ending in ("", " a, b, c, d", ".f32 a, b")}
+    rules = remarks.COMPILED[kind.lower()]
+    reached = set()
+    for line in lines:
+        if reference.entry_of(kind, line):
+            reached |= {next((number for number, rule in enumerate(rules) if rule[0].match(line)), None)}
+    assert not [rule[0].pattern for number, rule in enumerate(rules) if number not in reached]
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_an_entry_is_whole(entry):
+    assert entry.says.endswith(".") and not entry.title.endswith(".")
+    assert any(entry.words(kind) for kind in KINDS)
+    if not entry.example:
+        assert entry.name in ("generic", "trap")  # no small kernel makes the compiler emit these
+        return
+    lines = [line for kind in KINDS if (line := reference.shown(entry, kind))]
+    assert lines
+    text = reference.source_of(entry.example)
+    assert entry.source in text
+    for line in lines:
+        assert not line.source or text.splitlines()[line.source - 1].strip()
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "says"),
+    [
+        ("load", "SASS", "load: 4 bytes from global memory"),
+        ("load-readonly", "PTX", "load: float32 from global memory, through the read-only cache"),
+        ("guard-branch", "PTX", "guard: threads with p1 skip ahead to L__BB0_2"),
+        ("guard-branch", "SASS", "guard: threads with P0 are done"),
+        ("loop", "GCN", "back to LBB0_2: the next round of the loop"),
+        ("parameter", "PTX", "argument a"),
+        ("reconverge", "SASS", "threads that took different branches meet again"),
+        ("copy-async", "SASS", "copies global to shared, the thread goes on"),
+        ("copy-wait", "SASS", "closes a group of asynchronous copies"),
+        ("waitcnt", "GCN", "waits for loads from global memory"),
+    ],
+)
+def test_an_entry_shows_the_remark_of_h2d_show(name, kind, says):
+    entry = next(each for each in ENTRIES if each.name == name)
+    assert reference.shown(entry, kind).remark == says
+
+
+def test_no_word_is_in_two_entries():
+    for kind in KINDS:
+        words = [word for entry in ENTRIES for word in entry.words(kind)]
+        assert len(words) == len(set(words)), kind
+
+
+def test_python_forms_are_numbas():
+    """What an entry gives as Python is in numba.cuda by that name."""
+    cuda = importlib.import_module("numba.cuda")
+    for entry in ENTRIES:
+        for path in re.findall(r"\bcuda\.([a-zA-Z_.]+)", entry.python):
+            assert operator.attrgetter(path)(cuda) is not None, (entry.name, path)
+
+
+def test_entries_that_the_page_shows_are_all():
+    text = PAGE.read_text(encoding="utf-8")
+    assert re.findall(r"^```\{machine-words-entries\} (\w+)$", text, re.M) == list(GROUPS)
+    assert text.index("```{machine-words-search}") < text.index("```{machine-words-entries}")
+    assert len({entry.name for entry in ENTRIES}) == len(ENTRIES)
+    old = [
+        "index",
+        "guard",
+        "strided",
+        "fma",
+        "unrolled",
+        "tile",
+        "padding",
+        "shuffle",
+        "atomic",
+        "spill",
+        "literal",
+        "tensor",
+    ]
+    assert all(f"(mw-{name})=" in text for name in old)  # links from elsewhere
+    assert not {entry.name for entry in ENTRIES} & set(re.findall(r"^\(mw-(\S+)\)=$", text, re.M))
+
+
+@each_idiom
+def test_the_lines_that_matter_are_few_and_marked(idiom):
+    for name in (f"{kind} {arch}" for kind, arch in SIDE_BY_SIDE):
+        rows = page.rows_of(idiom, name)
+        beside = idiom.beside.get(name.split()[0])
+        shown = page.matter(rows, beside)
+        assert 1 <= len(shown) <= 6 and any(row["key"] for row in shown), name
+        assert not beside or any(not row["key"] for row in shown), name
+
+
 def test_the_explorer_has_everything():
     data = page.data()
     assert set(data) == {idiom.name for idiom in IDIOMS}
@@ -206,3 +345,25 @@ def test_the_compilers_still_say_what_is_stored(idiom, compilers):
             f"stored by other compilers than {made['compilers']}: python -m book.machine_words stores it anew"
         )
     assert differences(idiom, made) == []
+
+
+@pytest.mark.parametrize(
+    "example",
+    [
+        each if each.name in ("readonly", "loop") else pytest.param(each, marks=pytest.mark.slow)
+        for each in EXAMPLES
+    ],
+    ids=lambda example: example.name,
+)
+def test_the_compilers_still_say_what_is_stored_of_an_example(example, compilers):
+    from book.machine_words.__main__ import compile_example
+
+    stored = json.loads(EXAMPLES_FILE.read_text(encoding="utf-8"))
+    made, versions = compile_example(example)
+    if not versions.items() <= stored["compilers"].items():
+        pytest.skip(f"stored by other compilers than {versions}: python -m book.machine_words stores it anew")
+    assert made == stored["kernels"][example.name]
+
+
+def test_every_example_serves_an_entry():
+    assert {each.name for each in EXAMPLES} <= {entry.example for entry in ENTRIES}

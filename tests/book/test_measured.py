@@ -227,7 +227,7 @@ def test_an_experiment_is_a_call_in_a_notebook(source, names):
 
 # --- A book --------------------------------------------------------------------------------------------------------
 
-PROSE = "It takes {measured}`copy-cost, pinned, 1 MiB @ Made-up A | as long as it takes`.\n"
+PROSE = "It takes {measured}`copy-cost, pinned, 1 MiB @ Made-up A | (not measured yet)`.\n"
 
 
 class Book:
@@ -280,7 +280,7 @@ def book(root, monkeypatch):
 def test_a_book_without_records_has_the_words_and_an_empty_page(book):
     book.build()
     assert book.warnings == ""
-    assert "It takes as long as it takes." in book.text("prose")
+    assert "It takes (not measured yet)." in book.text("prose")
     page = book.text("measurements")
     assert "No machine has a record" in page and "No limit has been measured" in page
     assert "not recorded yet: copy-cost" in page
@@ -345,7 +345,7 @@ def test_an_experiment_that_no_notebook_makes_any_more_is_shown_as_such(book):
 
 
 def test_a_reference_stands_in_a_table_too(book):
-    row = "| a copy | {measured}`copy-cost, pinned, 1 MiB @ Made-up A \\| long` | {measured}`limit: copy bandwidth @ H200 \\| fast` |"
+    row = "| a copy | {measured}`copy-cost, pinned, 1 MiB @ Made-up A \\| long` | {measured}`limit: copy bandwidth @ H200 \\| (not recorded)` |"
     (book.root / "chapters" / "prose.md").write_text(
         f"# Prose\n\n| what | A | H200 |\n|---|---|---|\n{row}\n"
     )
@@ -353,7 +353,49 @@ def test_a_reference_stands_in_a_table_too(book):
     book.build()
     assert book.warnings == ""
     _, measured_here, words = book.page("prose").select("tbody td")
-    assert measured_here.a.get_text().startswith("30.0\u00a0µs") and words.get_text() == "fast"
+    assert measured_here.a.get_text().startswith("30.0\u00a0µs") and words.get_text() == "(not recorded)"
+
+
+@pytest.mark.parametrize(
+    "words", ["as long as two additions", "measured", "a notable time", "nothing recorded"]
+)
+def test_words_that_read_like_a_finding_stop_every_build_where_there_is_no_number(book, words):
+    page = book.root / "chapters" / "prose.md"
+    page.write_text(f"# Prose\n\nIt takes {{measured}}`copy-cost, pinned, 1 MiB @ Made-up A | {words}`.\n")
+    for _ in range(2):
+        book.build()
+        assert re.search(
+            r"prose\.md:3: WARNING: .*no record has 'copy-cost, pinned, 1 MiB @ Made-up A'", book.warnings
+        )
+        assert f"{words!r}, read like a finding: write words that say 'not measured'" in book.warnings
+    write_record(book.root, data(copy_cost=copy_cost()))
+    book.build()
+    assert book.warnings == "" and "30.0 µs" in book.text("prose")
+
+
+@pytest.mark.parametrize("words", ["(not measured yet)", "a time that was not recorded", "Not yet measured"])
+def test_words_that_say_that_there_is_no_number_stop_nothing(words):
+    measured.stated("copy-cost @ H200 | " + words, words)
+
+
+def test_a_limit_that_another_measurement_exceeds_is_marked_with_the_reason(book):
+    record = data("Made-up C", "cpu")
+    record["limits"]["cores scaling"] |= {"value": 2.87, "samples": [2.87]}
+    write_record(book.root, record)
+    write_record(book.root, data())
+    (book.root / "chapters" / "prose.md").write_text(
+        "# Prose\n\nIt is {measured}`limit: cores scaling @ Made-up C | (not recorded)`.\n"
+    )
+    book.build()
+    assert book.warnings == ""
+    page = book.page("measurements")
+    row = next(row for row in page.select("tbody tr") if row.th and row.th.get_text() == "cores scaling")
+    fine, wrong = row.find_all("td")
+    assert "doubtful" not in fine.get_text()
+    assert "doubtful: 2\u00a0cores cannot be more than 2\u00a0times as fast as one" in wrong.get_text()
+    assert page.find(id=wrong.a["href"].removeprefix("#")), "the mark leads to what it means"
+    (link,) = book.page("prose").select("p a.measured")
+    assert "doubtful: 2 cores cannot be more than 2 times" in link["title"]
 
 
 def test_an_unknown_experiment_stops_every_build(book):
@@ -392,7 +434,7 @@ def test_pages_with_numbers_are_read_again_when_a_record_or_a_notebook_changes(b
     write_notebook(book.root, CELL + " # changed")
     assert book.build() == both and "stale" in book.text("measurements")
     path.unlink()
-    assert book.build() == both and "as long as it takes" in book.text("prose")
+    assert book.build() == both and "(not measured yet)" in book.text("prose")
 
 
 # --- This book -----------------------------------------------------------------------------------------------------

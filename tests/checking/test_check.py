@@ -157,7 +157,7 @@ def test_outputs_never_written_are_named():
 def test_a_launch_that_no_gpu_takes_is_a_finding():
     report = check(add)[1, 2000](X, X, X)
     assert {finding.kind for finding in report.findings} == {"launch limit"}
-    assert "a block of 2,000 threads" in str(report)
+    assert "a block has 2,000 threads" in str(report)
 
 
 def test_strict_raises_and_what_is_no_kernel_is_refused():

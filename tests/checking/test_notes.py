@@ -64,7 +64,7 @@ def test_every_second_lane_touches_all_the_sectors():
     feed(notes, lambda t: [4 * t] if t % 2 else [])
     note = only(notes, "sectors a request")
     assert (note.number, note.ideal) == (4, 2)
-    assert "4 sectors a request, 2 would do" in note.text
+    assert "4 sectors a memory request, 2 would be enough" in note.text
 
 
 def test_overlapping_elements_never_make_the_ideal_worse_than_the_fact():
@@ -305,7 +305,7 @@ def test_odd_and_even_threads_diverge():
     assert divergence(notes) == {2: (16, 32, 2), 3: (16, 32, 2)}
     note = next(note for note in notes.result() if note.line == 2)
     assert note.text.startswith("16 of 32 lanes take part on average")
-    assert "2 of 2 executions without all lanes, 16 lanes at worst" in note.text
+    assert "2 of 2 executions lack lanes; the fewest in one are 16" in note.text
 
 
 def test_branches_of_whole_warps_do_not_diverge():
@@ -400,7 +400,7 @@ def test_a_block_that_is_no_multiple_of_the_warp_has_idle_lanes():
     # The half warp is a whole request of its own, and not one that waits for more lanes: 4 sectors and 2.
     note = only(notes, "sectors a request")
     assert (note.number, note.requests, note.worst) == (3, 6, 4)
-    assert note.text.endswith("3 sectors a request, the fewest that hold these bytes (6 requests)")
+    assert note.text.endswith("3 sectors a memory request, the minimum for these bytes (6 requests)")
 
 
 def test_a_half_warp_is_complete_with_the_lanes_that_exist():

@@ -180,7 +180,7 @@ def test_a_launch_for_which_the_time_is_too_short_is_sampled_by_blocks():
     report = h2d.check(many_reads_slowly, seconds=2, outputs="out", interpreted=True)[100, 64](x, out)
     assert time.monotonic() - began < 6
     assert report, "what was not looked at is no finding"
-    assert "of 100 blocks" in str(report) and "Only a part was checked" in str(report)
+    assert "of 100 blocks" in str(report) and "The check covered a part only" in str(report)
 
 
 def test_the_number_of_accesses_is_kept():
@@ -226,7 +226,8 @@ def test_the_seed_of_an_order_is_named_and_repeats_it():
     out, count = np.zeros(64, np.int32), np.zeros(1, np.int32)
     text = str(h2d.check(tickets)[2, 32](out, count))
     assert (
-        "out[0] is 0 when blocks and threads run in ascending order, and 63 when they run backwards" in text
+        "out[0] is 0 when blocks and threads run in ascending order, and 63 when they run in descending order"
+        in text
     )
 
 
@@ -234,7 +235,7 @@ def test_sums_of_floats_that_round_otherwise_are_remarked_and_no_error():
     x = np.random.default_rng(0).random(1000).astype(np.float32)
     report = h2d.check(sum_atomically, schedules=5)[4, 256](x, np.zeros(1, np.float32))
     assert report
-    assert "floats are added atomically" in " ".join(report.remarks)
+    assert "the threads add floats atomically" in " ".join(report.remarks)
 
 
 # ---- warps of 64, limits, notes, strictness
@@ -248,13 +249,13 @@ def test_warps_of_64_lanes():
     assert h2d.check(sum_by_shuffles)[1, 32](x, np.zeros(1, np.float32))
     report = h2d.check(sum_by_shuffles, warp_size=64)[1, 64](x, np.zeros(1, np.float32))
     assert kinds(report) == {"warp synchronisation"}
-    assert "does not name it" in str(report)
+    assert "does not name this lane" in str(report)
 
 
 @pytest.mark.parametrize(
     ("configuration", "words"),
     [
-        ((1, 2000), "a block of 2,000 threads; at most 1,024 are allowed"),
+        ((1, 2000), "a block has 2,000 threads; at most 1,024 are allowed"),
         ((1, (1, 1, 65)), "blockDim.z is 65"),
         (((1, 70_000), 32), "gridDim.y is 70,000"),
         ((0, 32), "gridDim.x is 0"),
@@ -272,7 +273,9 @@ def test_notes_are_no_findings():
     report = h2d.check(copy, notes=True)[4, 32](X, np.zeros_like(X))
     assert report and report.notes
     assert {note.kind for note in report.notes} == {"sectors a request"}
-    assert "4 sectors a request" in str(report) and "4 sectors a request" in report._repr_html_()
+    assert (
+        "4 sectors a memory request" in str(report) and "4 sectors a memory request" in report._repr_html_()
+    )
     assert not h2d.check(copy)[4, 32](X, np.zeros_like(X)).notes
 
 
@@ -380,7 +383,7 @@ REAL = """
     assert h2d.check(turn)[2, 64](x, np.zeros_like(x))
     report = h2d.check(without_guard)[3, 64](OnTheGpu(x), np.zeros_like(x))
     assert report.findings[0].kind == "out of bounds", report
-    assert "Copied from the GPU to be checked here: x." in str(report), report
+    assert "The check copied from the GPU: x." in str(report), report
     try:
         h2d.check(double)
     except TypeError as problem:

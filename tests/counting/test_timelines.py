@@ -54,7 +54,7 @@ def test_outside_the_block_nothing_is_recorded_or_kept():
         pass
     one_of_each()
     assert not t.events and events.in_order is None and not events.listening
-    assert t.summary() == "Nothing was asked of the device."
+    assert t.summary() == "The device got no work."
 
 
 def test_an_error_in_the_block_goes_on_and_recording_ends():
@@ -104,7 +104,7 @@ def test_other_threads_are_recorded_too():
 
 
 def test_an_unknown_kind_is_refused():
-    with pytest.raises(ValueError, match="no kind 'kernel'"):
+    with pytest.raises(ValueError, match="kind is 'kernel': give one of"):
         h2d.timeline().of("kernel")
 
 
@@ -264,7 +264,7 @@ def test_the_picture_says_that_it_has_no_times_and_what_it_shows():
     html = t.html()
     assert "order, no times: widths are drawn, not measured" in html
     assert 'role="img"' in html and re.search(r'aria-label="[^"]{40,}"', html)
-    assert "1 copy, host to device, 100 bytes" in t.alt() and "device stands idle" in t.alt()
+    assert "1 copy, host to device, 100 bytes" in t.alt() and "device is idle" in t.alt()
     assert html.count("<rect") == 3 * 2 + 2
     assert "waits" in str(t) or "wait" in str(t)
 
@@ -273,7 +273,7 @@ def test_a_long_timeline_is_cut_and_says_so():
     with h2d.timeline() as t:
         for _ in range(30):
             one_of_each()
-    assert "The first 40 of 150 are drawn." in t.html()
+    assert "The picture shows the first 40 of 150." in t.html()
     assert str(t).endswith("and 110 more")
 
 
@@ -348,7 +348,7 @@ def test_a_gpus_timeline_is_drawn_in_its_times():
 def test_without_times_no_table_has_a_column_for_them():
     with h2d.timeline() as t:
         one_of_each()
-    assert t.table().header == ("", "kind", "what", "asked by")
+    assert t.table().header == ("", "kind", "what", "caused by")
     assert t.html().count('<th scope="col"') == 4
 
 

@@ -6,9 +6,15 @@ import sys
 import pytest
 
 from authoring import notebooks
-from host_to_device.exercises import Exercise, catalogue
+from host_to_device.exercises import Exercise, catalogue, definition
 from host_to_device.standins import events
 from tests.exercises.test_building import a_set, exercise
+
+
+@pytest.fixture(autouse=True)
+def no_notebook():
+    """Forget the exercises that notebooks of other tests have defined."""
+    definition.in_notebook.clear()
 
 
 @pytest.fixture
@@ -49,14 +55,14 @@ def test_an_installed_library_reads_its_own_copy(folders):
 
 
 def test_exercises_and_sets_that_are_not_there_are_refused(folders):
-    with pytest.raises(ValueError, match=r"no exercise 07\.1, because there is no set 07: the sets are none"):
+    with pytest.raises(ValueError, match=r"no exercise 07\.1, because there is no set 07; sets: none"):
         catalogue.find("07.1")
     folders[0].mkdir()
     notebooks.write(a_set(), folders[0] / "07-things.ipynb")
     (folders[0] / "notes.ipynb").write_text("{}")
     with pytest.raises(ValueError, match=r"no exercise 07\.3: set 07 has 07\.1, 07\.2"):
         catalogue.find("07.3")
-    with pytest.raises(ValueError, match=r"no set 08: the sets are 07"):
+    with pytest.raises(ValueError, match=r"no set 08; sets: 07"):
         catalogue.find("08.1")
     assert catalogue.in_set("08") == []
 

@@ -12,6 +12,7 @@ from host_to_device.exercises import (
     Wrong,
     inputs,
     judge_banks,
+    judge_float32,
     judge_requests,
     judge_sectors,
     run_kernel,
@@ -68,13 +69,15 @@ def test_a_table_along_its_rows_takes_four_sectors_a_request():
         for place, name, access in ((0, "x", "read"), (1, "out", "write"))
     ]
     judge_sectors(got, 4)
-    with pytest.raises(Wrong, match="take 4 sectors a request, and 3 are allowed"):
+    with pytest.raises(Wrong, match="take 4 sectors a memory request; at most 3 are allowed"):
         judge_sectors(got, 3)
 
 
 def test_a_table_down_its_columns_takes_a_sector_for_each_lane():
     got = noted(copies()[1], (64, 16))
-    with pytest.raises(Wrong, match=r"the (reads of x|writes of out) take 32 sectors a request") as problem:
+    with pytest.raises(
+        Wrong, match=r"the (reads of x|writes of out) take 32 sectors a memory request"
+    ) as problem:
         judge_sectors(got, 8, "Turn it.")
     assert problem.value.hint == "Turn it."
 
@@ -133,12 +136,12 @@ def test_requests_of_several_lines_are_judged_together():
 
     got = run_notes(pairs, (inputs.distinct(129), Out(128)), 2, 64)
     judge_requests(got, 0, "read", 8, least=8)
-    with pytest.raises(Wrong, match="the reads of x are 8 requests of warps, and 7 are enough") as problem:
+    with pytest.raises(Wrong, match="the reads of x make 8 memory requests, but 7 are enough") as problem:
         judge_requests(got, 0, "read", 7, "Share them.")
     assert problem.value.hint == "Share them."
-    with pytest.raises(Wrong, match="the reads of x are 8 requests of warps, and 9 are needed"):
+    with pytest.raises(Wrong, match="the reads of x make 8 memory requests, but 9 are needed"):
         judge_requests(got, 0, "read", 20, least=9)
-    with pytest.raises(Wrong, match="the atomics on argument 2 are 0 requests of warps, and 1 are needed"):
+    with pytest.raises(Wrong, match="the atomics on argument 2 make 0 memory requests, but 1 are needed"):
         judge_requests(got, 1, "atomic", 20, least=1)
 
 
@@ -173,11 +176,12 @@ def test_a_column_of_a_square_tile_is_one_bank():
     assert (banks["write"]["requests"], banks["write"]["ways"]) == (32, 32)
     assert (banks["read"]["requests"], banks["read"]["ways"]) == (32, 32 * 32)
     with pytest.raises(
-        Wrong, match="the reads of tile in shared memory have 32-way bank conflicts, and none"
+        Wrong,
+        match="the reads of tile in shared memory take 32 turns a memory request on average, but 1 is enough",
     ) as problem:
         judge_banks(got, hint="Pad it.")
     assert problem.value.hint == "Pad it."
-    with pytest.raises(Wrong, match="and 16-way is allowed"):
+    with pytest.raises(Wrong, match="at most 16 are allowed"):
         judge_banks(got, 16)
     judge_banks(got, 32)
 
@@ -226,11 +230,30 @@ def test_launches_are_seen_with_their_kernels_and_dtypes():
     names = notebook()
     with seen_launches(names["launch"], "along", "down") as seen:
         assert names["launch"](inputs.distinct((2, 32))) == "along"
+    waits = [each.pop("waits") for each in seen]
+    assert waits[0] == waits[-1], "no launch waits"
     assert seen == [
-        {"kernel": "along", "arguments": ["float32", "int32"]},
-        {"kernel": "along", "arguments": ["float32", "int32"]},
-        {"kernel": "down", "arguments": ["float32", "float32"]},
+        {"kernel": "along", "arguments": ["float32", "int32"], "blocks": 1, "threads": 64},
+        {"kernel": "along", "arguments": ["float32", "int32"], "blocks": 1, "threads": 64},
+        {"kernel": "down", "arguments": ["float32", "float32"], "blocks": 1, "threads": 64},
     ]
+
+
+def test_waits_between_launches_are_seen_and_launches_can_be_left_out():
+    names = notebook()
+    exec(
+        "def twice(x):\n    d_x, d_y = cuda.to_device(x), cuda.to_device(0 * x)\n    for _ in range(2):\n"
+        "        along[1, 64](d_x, d_y)\n        cuda.synchronize()\n    return d_y.copy_to_host()",
+        names,
+    )
+    x = inputs.distinct((2, 32))
+    with seen_launches(names["twice"], "along", "gone", runs=False) as seen:
+        assert not names["twice"](x).any()
+    assert seen[1]["waits"] - seen[0]["waits"] == 1
+    assert names["twice"](x).any()
+    with seen_launches(len, "along") as seen:
+        pass
+    assert seen == []
 
 
 def test_a_launch_that_fails_is_seen_and_the_kernels_come_back():
@@ -239,7 +262,7 @@ def test_a_launch_that_fails_is_seen_and_the_kernels_come_back():
     with pytest.raises(TypeError, match="argument"), seen_launches(names["launch"], "along") as seen:
         names["along"][1, 32](np.float32(1))
     assert names == before
-    assert seen == [{"kernel": "along", "arguments": ["float32"]}]
+    assert [each["arguments"] for each in seen] == [["float32"]]
 
 
 # -- types
@@ -333,9 +356,46 @@ def test_a_function_that_calls_itself_by_another_one_ends():
     assert wide_operations(device_function(source), ["float32"]) == {"result": None, "operations": None}
 
 
+def test_a_kernel_is_looked_at_with_its_tiles_barriers_and_device_functions():
+    source = """
+    @cuda.jit(device=True)
+    def at(x, i):
+        return x[i] if i < x.size else {zero}
+
+    @cuda.jit
+    def f(x, out):
+        tile = cuda.shared.array((4, 8), dtype=np.float32)
+        column, row = cuda.grid(2)
+        tile[cuda.threadIdx.y, cuda.threadIdx.x] = at(x, row)
+        cuda.syncthreads()
+        total = {start}
+        for k in range(cuda.blockDim.x):
+            total += tile[cuda.threadIdx.y, k]
+        cuda.atomic.add(out, row, max(total, {zero}))
+    """
+
+    def found(start, zero):
+        kernel = device_function(source.format(start=start, zero=zero))
+        return wide_operations(kernel, ["float32[:]", "float32[:]"])
+
+    narrow = found("np.float32(0)", "np.float32(0)")
+    assert narrow == {"result": "none", "operations": []}
+    judge_float32("f", narrow)
+    judge_float32("f", {"result": None, "operations": None})
+    wide = found("0", "np.float32(0)")
+    assert "total += tile[cuda.threadIdx.y, k]" in wide["operations"][0]["line"]
+    with pytest.raises(Wrong, match="f computes in float64, from float32 and float64") as refused:
+        judge_float32("f", wide)
+    assert "np.float32(0)" in refused.value.hint
+    with pytest.raises(Wrong, match=r"f computes in float64$") as refused:
+        judge_float32("f", found("np.float32(0)", "0"), "Convert.")
+    assert refused.value.hint == "Convert."
+    assert "at(x, row)" in refused.value.lines[0]
+
+
 def test_what_only_a_gpu_has_types_for_is_not_judged():
     unknown = {"result": None, "operations": None}
-    assert types_of("x + cuda.threadIdx.x") == unknown
+    assert types_of("x + cuda.laneid") == unknown
     assert types_of("x.shape") == unknown
 
 

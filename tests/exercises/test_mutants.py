@@ -332,6 +332,7 @@ BY_HAND = {
 }
 
 
+@pytest.mark.slow  # one of the mutants hangs until its limit
 def test_verdicts(small):
     """One exercise's mutants, of which it is plain what must come of them, and some that end badly."""
     mutants = [mutant for mutant in mutants_of(small) if mutant.change.after in WANTED]

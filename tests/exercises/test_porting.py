@@ -48,7 +48,7 @@ def test_what_differs_between_the_sizes_is_found():
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        (None, "lanes() returns None"),
+        (None, "lanes() returned None"),
         ("__global__ void others(int* out) {}", "without a kernel lanes"),
         ("// __global__ void lanes()\n", "without a kernel lanes"),
         ("__global__ void lanes() {\n  __shared__ float part[2 * warpSize];\n}", "is warpSize"),
@@ -110,8 +110,11 @@ def test_a_remark_stands_below_a_right_answer_only(capsys, monkeypatch):
             return "Not tried on a GPU." if case["place"] == 1 else ""
 
     monkeypatch.setitem(definition.in_notebook, "98.1", Seven)
-    for seven, lines in ((7, ["98.1 is right: 1 of 1 point", "Not tried on a GPU."]), (8, None)):
+    for seven, lines in (
+        (7, ["98.1 is right: 1 of 1 point", "Tried: 2 cases.", "Not tried on a GPU."]),
+        (8, None),
+    ):
         names = {"answer": exercises.answer, "seven": seven}
         exec('answer("98.1")', names)
         said = capsys.readouterr().out.splitlines()
-        assert said[:2] == lines if lines else "Not tried on a GPU." not in said
+        assert said[:3] == lines if lines else "Not tried on a GPU." not in said

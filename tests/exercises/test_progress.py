@@ -44,9 +44,9 @@ def test_the_table_shows_what_is_solved(file):
     assert solved.note("02.2", 3) == [] and solved.note("11.1", 1) == []
     table = exercises.progress()
     assert table.caption == "Exercises solved: 2 of 3, 4 of 6 points"
-    assert table.rows == ((f"02 {TITLE}", "02.1 ·  02.2 ✓", "3 of 5"), (f"11 {TITLE}", "11.1 ✓", "1 of 1"))
-    assert table.remarks == (f"Kept in {file}, on this machine only.",)
-    assert "02.2 ✓" in str(table) and "<table" in table._repr_html_()
+    assert table.rows == ((f"02 {TITLE}", "1 ·  2 ✓", "3 of 5"), (f"11 {TITLE}", "1 ✓", "1 of 1"))
+    assert table.remarks == (f"Saved in {file}, on this machine only.",)
+    assert "1 ·  2 ✓" in str(table) and "<table" in table._repr_html_()
 
 
 def test_the_first_day_stays_and_others_are_kept(file):
@@ -88,7 +88,9 @@ def test_a_broken_file_is_moved_aside_with_one_line(file, content):
     file.write_bytes(content)
     said = solved.note("02.1", 2)
     aside = file.with_name("progress.broken.json")
-    assert said == [f"{file} could not be read, and is now progress.broken.json; a new one is begun."]
+    assert said == [
+        f"{file} could not be read: it is now called progress.broken.json, and a new file begins."
+    ]
     assert aside.read_bytes() == content
     assert list(solved.read(file)[0]) == ["02.1"]
     file.write_bytes(content)
@@ -117,7 +119,7 @@ def test_what_cannot_be_written_is_one_line_once(file):
     (file.parent / "blocked").write_text("")
     os.environ["H2D_PROGRESS"] = str(file.parent / "blocked" / "progress.json")
     [said] = solved.note("02.1", 2)
-    assert said.startswith("It could not be noted in ")
+    assert said.startswith("Your progress could not be saved in ")
     assert solved.note("02.1", 2) == []
     assert "cannot be read" in exercises.progress().remarks[0]
 
@@ -154,7 +156,7 @@ def test_two_notebooks_may_write_at_once(file):
 def test_it_can_be_switched_off(off, monkeypatch):
     monkeypatch.setenv("H2D_PROGRESS", off)
     assert solved.file() is None and solved.note("02.1", 2) == []
-    assert exercises.progress().remarks == ("Nothing is kept: H2D_PROGRESS is off.",)
+    assert exercises.progress().remarks == ("Your progress is not saved: H2D_PROGRESS is off.",)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """Every set of exercises: in step with its source, solved by its solution, and by none of its wrong answers.
 
-`make test` interprets the kernels of solutions and wrong answers here: the answer machinery, the checks and their hints
-are the same, and nothing is compiled. `make test-all` compiles them as a learner's notebook does. The solutions also
-run compiled with every commit, as notebooks, where what `h2d.answer` prints is compared with what is stored.
+`make test` interprets the kernels of wrong answers here: the answer machinery, the checks and their hints are the same,
+and nothing is compiled. The solutions run with every commit as notebooks, compiled as a learner's are, where what
+`h2d.answer` prints is compared with what is stored. `make test-all` judges both here, interpreted and compiled.
 """
 
 import contextlib
@@ -25,9 +25,8 @@ from IPython.core.inputtransformer2 import TransformerManager
 from authoring import notebooks
 from authoring.building import BEGIN, END, STARTED, student_version
 from authoring.solutions import SOLUTION_ONLY, Part, WrongAnswer, nbgrader, read_set, tags
-from host_to_device.exercises import catalogue, definition
+from host_to_device.exercises import answering, catalogue, definition
 from host_to_device.starting import machine
-from tests.exercises.right_otherwise import ANSWERS
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = sorted((ROOT / "solutions").glob("*.ipynb"))
@@ -59,10 +58,19 @@ def test_there_are_sets():
 
 
 @each_set()
-def test_a_set_rises_from_a_warm_up(path):
-    assert len(parts(path)) >= 4
-    minutes = [part.minutes for part in parts(path)]
-    assert minutes == sorted(minutes)
+def test_a_set_opens_with_puzzles_and_rises_through_the_core_to_what_is_optional(path):
+    puzzles = [part for part in parts(path) if part.is_puzzle]
+    core = [part for part in parts(path) if not part.is_puzzle and not part.optional]
+    more = [part for part in parts(path) if part.optional]
+    assert parts(path) == [*puzzles, *core, *more]
+    assert len(core) + len(more) >= 4
+    for those in (core, more):
+        assert [part.minutes for part in those] == sorted(part.minutes for part in those)
+    if puzzles:  # a set that has been worked through
+        assert len(puzzles) >= (6 if path.name.startswith("02") else 3)
+        assert all(part.minutes <= 2 and not part.optional for part in puzzles)
+        assert 40 <= sum(part.minutes for part in (*puzzles, *core)) <= 80, "the core takes about an hour"
+        assert all(part.literals.get("see") for part in parts(path)), "what to see in the model answer now"
 
 
 @each_set()
@@ -85,7 +93,7 @@ def test_what_a_cell_says_of_an_exercise_is_what_its_class_says(path):
 @each_set()
 def test_every_exercise_names_three_misconceptions_and_shares_none(path):
     wrong = [each for part in parts(path) for each in part.wrong]
-    assert min(len(part.wrong) for part in parts(path)) >= 3
+    assert all(len(part.wrong) >= (1 if part.is_puzzle else 3) for part in parts(path))
     for what in ("title", "code", "says"):
         said = [getattr(each, what) for each in wrong]
         assert all(said) and len(said) == len(set(said)), f"two wrong answers have the same {what}"
@@ -141,12 +149,15 @@ def test_a_skeleton_only_removes_lines(path):
 # -- right and wrong
 
 
-def run_cells(path: Path) -> tuple[dict, dict[str, str], dict[str, str]]:
-    """Run a notebook's code cells as a kernel that has just started; return its names, what cells printed and raised."""
+def run_cells(path: Path, without: tuple[str, ...] = ()) -> tuple[dict, dict[str, str], dict[str, str]]:
+    """Run a notebook's code cells as a kernel that has just started; return its names, what cells printed and raised.
+
+    Cells whose id is in `without` are left out.
+    """
     definition.in_notebook.clear()
     names, printed, raised = {"__name__": "__main__"}, {}, {}
     for cell in notebooks.read(path).cells:
-        if cell.cell_type == "code":
+        if cell.cell_type == "code" and cell.id not in without:
             printed[cell.id], raised[cell.id] = run_source(
                 cell.source, names, f"<{path.parent.name} {cell.id}>"
             )
@@ -173,34 +184,40 @@ def stand_in(tmp_path_factory):
         patch.setenv("H2D_PROGRESS", str(tmp_path_factory.mktemp("progress") / "progress.json"))
         patch.delenv("H2D_STRICT", raising=False)
         patch.delenv("NBGRADER_EXECUTION", raising=False)
+        patch.setattr(answering, "PATIENCE", 60)  # what a verdict shows must not depend on the machine
         machine.start()
         yield
 
 
 @cache
-def solved(path: Path, way: str) -> tuple[dict, dict[str, str], dict[str, str], dict[str, type]]:
-    """Run a solution notebook once for all tests; return what `run_cells` does, and the exercises it has defined."""
-    return *run_cells(path), dict(definition.in_notebook)
+def solved(path: Path, way: str) -> tuple[dict, dict[str, type]]:
+    """Run a solution notebook once for all wrong answers, without judging it; return its names and its exercises."""
+    names, _, raised = run_cells(path, without=tuple(part.answer.id for part in parts(path)))
+    assert raised == {}
+    return names, dict(definition.in_notebook)
+
+
+def all_points(part: Part) -> str:
+    """Return the first line that is printed for a right answer."""
+    most = nbgrader(part.answer)["points"]
+    return f"{part.number} is right: {most} of {most} point{'s' * (most != 1)}"
 
 
 @each_set()
 def test_what_nbval_compares_a_run_of_the_solution_with_is_all_points(path):
     for part in parts(path):
-        most = nbgrader(part.answer)["points"]
         assert "nbval-check-output" in tags(part.answer)
-        assert part.answer.outputs[0]["text"].splitlines()[0] == (
-            f"{part.number} is right: {most} of {most} points"
-        )
+        assert part.answer.outputs[0]["text"].splitlines()[0] == all_points(part)
 
 
+@pytest.mark.slow
 @each_set()
 def test_the_solution_is_right_and_has_all_points(path, way):
-    _, printed, raised, _ = solved(path, way)
+    _, printed, raised = run_cells(path)
     assert raised == {}
     for part in parts(path):
-        most = nbgrader(part.answer)["points"]
         # Below it may stand what pytest has replaced; a kernel of its own, further down, prints this line alone.
-        assert printed[part.answer.id].splitlines()[0] == f"{part.number} is right: {most} of {most} points"
+        assert printed[part.answer.id].splitlines()[0] == all_points(part)
 
 
 @each_set()
@@ -223,7 +240,7 @@ def test_in_strict_mode_the_skeleton_ends_where_the_student_begins(path, monkeyp
 
 def said_to(path: Path, part: Part, code: str, way: str) -> str:
     """Return what the check says to an answer in the place of the solution."""
-    names, _, _, exercises = solved(path, way)
+    names, exercises = solved(path, way)
     names = dict(names)
     definition.in_notebook.clear()
     definition.in_notebook.update(exercises)
@@ -242,17 +259,6 @@ def test_a_wrong_answer_is_told_what_the_book_quotes_and_nothing_of_another(
     assert f"{part.number} is right" not in said
     assert wrong.says in said
     assert [each.title for each in part.wrong if each is not wrong and each.says in said] == []
-
-
-@pytest.mark.parametrize(
-    ("number", "code"),
-    [(number, code) for number, _, code in ANSWERS],
-    ids=[f"{number} {title}" for number, title, _ in ANSWERS],
-)
-def test_an_answer_that_is_right_in_another_way_is_right(number, code, way):
-    path = next(each for each in SOLUTIONS if each.name.startswith(number[:2]))
-    part = next(each for each in parts(path) if each.number == number)
-    assert said_to(path, part, textwrap.dedent(code), way).startswith(f"{number} is right")
 
 
 def test_the_example_of_contributing_works():
@@ -398,6 +404,6 @@ def test_a_notebook_alone_with_the_wheel_checks_answers(path, saved_by, installe
     )
     assert Path(printed[-1].strip()).is_relative_to(installed), "it was not the wheel that ran"
     for part in parts(path):
-        most = nbgrader(part.answer)["points"]
-        assert f"{part.number} is right: {most} of {most} points\n" in printed
+        right = f"{all_points(part)}\nTried: "
+        assert any(each.startswith(right) for each in printed)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["alone.ipynb", "progress.json"]

@@ -58,9 +58,7 @@ def test_sentences_say_what_the_picture_shows():
     "given", [(-1,), (BankPicture.controls["stride"].high + 1,), (1.0,), (True,), (1, 33), (1, "0")]
 )
 def test_what_it_cannot_draw_is_refused_by_name(given):
-    with pytest.raises(
-        ValueError, match=r"(stride|offset) is .*: the picture takes a whole number from 0 to "
-    ):
+    with pytest.raises(ValueError, match=r"(stride|offset) is .*: give a whole number from 0 to "):
         h2d.explore_banks(*given)
 
 

@@ -52,7 +52,7 @@ def test_where_a_way_does_not_apply_it_has_no_cost():
 def test_sentences_say_what_the_picture_shows():
     assert "Winograd has the fewest operations" in ConvolutionPicture().summary()
     assert "FFT has the fewest operations" in ConvolutionPicture(1, 1, 31, 128).summary()
-    assert "nothing has fewer operations than the direct way" in ConvolutionPicture(64, 64, 1).summary()
+    assert "no way has fewer operations than the direct way" in ConvolutionPicture(64, 64, 1).summary()
     assert "Winograd does not apply" in ConvolutionPicture(64, 64, 1).alt()
     assert ConvolutionPicture().svg().count("<rect") == 2 * len(WAYS)
 
@@ -67,7 +67,7 @@ def test_no_number_is_cut_off():
 
 @pytest.mark.parametrize("given", [(3,), (0,), (True,), (64.5,), (64, 64, 4), (64, 64, 3, 100), (64, "64")])
 def test_what_it_cannot_draw_is_refused_by_name(given):
-    with pytest.raises(ValueError, match=r"(channels|kernel|size) is .*: the picture takes one of 1"):
+    with pytest.raises(ValueError, match=r"(channels|kernel|size) is .*: give one of 1"):
         h2d.explore_convolution(*given)
 
 

@@ -21,20 +21,42 @@ MACHINE = SimpleNamespace(
         "host to device, pageable": {"value": 10e9},
         "device to host, pageable": {"value": 10e9},
         "matmul float32": {"value": 1e13},
+        "copy bandwidth": {"value": 5e11},
     },
 )
 
 
-def test_the_model_is_that_of_predict():
-    n, k, batch = 3_000, 4, 8
-    picture = CostPicture(n, batch, k, 50, launch=2, latency=7, bandwidth=10, device_rate=10_000)
+@pytest.mark.parametrize("operations", [1, 50, 100_000 / 7])
+@pytest.mark.parametrize("n, batch", [(3_000, 8), (30_000_000, 1)])
+def test_the_model_is_that_of_predict(n, batch, operations):
+    k = 4
+    rates = dict(launch=2, wait=5, bandwidth=10, memory=500, device_rate=10_000)
+    picture = CostPicture(n, batch, k, min(operations, 10_000), **rates)
     moved = {"host to device": 4 * n * batch, "device to host": 4 * n * batch}
-    whole = predict(copies=2, waits=2, launches=k, bytes=moved, flops=50 * n * k * batch, machine=MACHINE)
+    kernels = {"flops": picture.operations * n * k * batch, "traffic": 8 * n * k * batch}
+    whole = predict(copies=2, waits=2, launches=k, bytes=moved, **kernels, machine=MACHINE)
     assert picture.device(n) == pytest.approx(whole.seconds / batch)
 
 
+def test_the_defaults_are_the_prices_of_predict():
+    n = 10_000
+    moved = {"host to device": 4 * n, "device to host": 4 * n}
+    work = {"launches": 1, "flops": 200 * n, "traffic": 8 * n}
+    whole = predict(copies=2, waits=2, bytes=moved, pinned=True, **work, machine="V100")
+    assert CostPicture().device(n) == pytest.approx(whole.seconds)
+    assert {name: getattr(CostPicture(), name) for name in ("launch", "wait", "bandwidth", "memory")} == {
+        "launch": 3.8, "wait": 5.8, "bandwidth": 12, "memory": 898,
+    }  # fmt: skip
+
+
 def test_the_lines_meet_where_it_says():
-    for values in ({}, {"k": 10}, {"batch": 64}, {"bandwidth": 500.0, "operations": 3}):
+    for values in (
+        {},
+        {"k": 10},
+        {"batch": 64},
+        {"bandwidth": 500.0, "operations": 3},
+        {"operations": 3_000, "device_rate": 150.0},  # kernels outlast the issuing
+    ):
         picture = CostPicture(**values)
         n = picture.crossover
         assert picture.host(n) == pytest.approx(picture.device(n))
@@ -43,9 +65,9 @@ def test_the_lines_meet_where_it_says():
 
 def test_the_crossover_moves_as_the_chapter_says():
     base = CostPicture().crossover
-    assert CostPicture(launch=38).crossover > base and CostPicture(latency=96.0).crossover > base
+    assert CostPicture(launch=38).crossover > base and CostPicture(wait=58.0).crossover > base
     assert CostPicture(batch=100).crossover < base / 50
-    assert CostPicture(k=100).crossover < base and CostPicture(bandwidth=160).crossover < base
+    assert CostPicture(k=100).crossover < base and CostPicture(bandwidth=120).crossover < base
 
 
 def test_an_addition_that_crosses_the_bus_never_pays():
@@ -55,7 +77,7 @@ def test_an_addition_that_crosses_the_bus_never_pays():
     assert "<circle" in picture.svg()
     assert "most of it on the way" in picture.summary()
     slow = CostPicture(operations=1_000, device_rate=100, host_rate=10_000)
-    assert "never cross" in slow.summary() and "most of it for arithmetic" in slow.summary()
+    assert "never cross" in slow.summary() and "most of it in its kernels" in slow.summary()
 
 
 def test_the_parts_are_the_whole():
@@ -66,7 +88,7 @@ def test_the_parts_are_the_whole():
 
 def test_alternative_text_says_what_the_picture_shows():
     alt = CostPicture().alt()
-    assert "10,000 elements: host 20.0 µs, device" in alt and "The lines cross at 15," in alt
+    assert "10,000 elements: host 20.0 µs, device" in alt and "The lines cross at 17," in alt
 
 
 def test_the_lines_stand_as_a_table_below_the_picture():
@@ -84,7 +106,7 @@ def test_the_lines_stand_as_a_table_below_the_picture():
 def test_numbers_outside_the_picture_are_refused_by_name(name):
     low, high = CONTROLS[name].low, CONTROLS[name].high
     for value in (low / 2, high * 2, "3", True, None):
-        with pytest.raises(ValueError, match=f"{name} is .*: the picture takes a"):
+        with pytest.raises(ValueError, match=f"{name} is .*: give a"):
             h2d.explore_cost(**{name: value})
 
 

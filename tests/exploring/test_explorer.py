@@ -48,7 +48,7 @@ def test_a_logarithmic_slider_stays_within_its_limits_and_on_whole_numbers():
 @pytest.mark.parametrize("value", [2.5, "3", True, None, 2, 301, float("nan")])
 def test_a_number_says_what_it_takes(value):
     control = Number("things", 3, 300, "GB")
-    with pytest.raises(ValueError, match=r"many is .*: the picture takes a whole number from 3 to 300 GB$"):
+    with pytest.raises(ValueError, match=r"many is .*: give a whole number from 3 to 300 GB$"):
         control.checked("many", value)
 
 
@@ -57,5 +57,5 @@ def test_a_choice_takes_equal_values_and_offers_what_the_machine_has():
     assert control.checked("lanes", 32.0) == 32 and isinstance(control.checked("lanes", 32.0), int)
     assert control.slider(32, continuous_update=True).options == (("32 lanes", 32),)
     for value in (True, "32", [32]):
-        with pytest.raises(ValueError, match=r"lanes is .*: the picture takes one of 32, 64$"):
+        with pytest.raises(ValueError, match=r"lanes is .*: give one of 32, 64$"):
             control.checked("lanes", value)

@@ -29,22 +29,20 @@ def test_picture_has_one_cell_a_thread_and_names_each_element():
 
 def test_alternative_text_says_what_the_picture_shows():
     alt = GridPicture(11, 3, 8).alt()
-    assert "block 0 takes elements 0 to 7" in alt
-    assert "block 1 takes elements 8 to 10" in alt
-    assert "block 2 takes none" in alt
+    assert "block 0 has elements 0 to 7" in alt
+    assert "block 1 has elements 8 to 10" in alt
+    assert "block 2 has no elements" in alt
 
 
 def test_left_out_elements_are_named():
-    assert "6 left out, elements 24 to 29" in GridPicture(30, 3, 8).summary()
+    assert "6 without a thread, elements 24 to 29" in GridPicture(30, 3, 8).summary()
 
 
 @pytest.mark.parametrize(
     "sizes", [(0, 1, 1), (97, 1, 1), (8, 0, 1), (8, 9, 1), (8, 1, 17), (8.0, 1, 1), (True, 1, 1)]
 )
 def test_sizes_outside_the_picture_are_refused_by_name(sizes):
-    with pytest.raises(
-        ValueError, match=r"(n|blocks|threads_per_block) is .*: the picture takes a whole number"
-    ):
+    with pytest.raises(ValueError, match=r"(n|blocks|threads_per_block) is .*: give a whole number"):
         h2d.explore_grid(*sizes)
 
 
@@ -56,7 +54,7 @@ def test_sliders_redraw_the_picture():
     sliders[0].value = 24
     assert "one each" in view.value
     sliders[1].value = 2
-    assert "8 left out" in view.value
+    assert "8 without a thread" in view.value
 
 
 def test_live_page_gets_the_widget_and_static_page_the_picture():

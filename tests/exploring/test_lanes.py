@@ -70,5 +70,5 @@ def test_menus_redraw_the_picture():
 
 @pytest.mark.parametrize("wrong", [{"warp_size": 16}, {"warp_size": True}, {"first": 3}, {"first": "16"}])
 def test_other_numbers_are_refused_in_a_sentence(wrong):
-    with pytest.raises(ValueError, match=f"{next(iter(wrong))} is .*: the picture takes one of"):
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))} is .*: give one of"):
         h2d.explore_lanes(**wrong)

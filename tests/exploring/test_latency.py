@@ -90,7 +90,7 @@ def test_memory_takes_no_more_than_its_bandwidth():
         assert simulate(warps, 10, 4, 400, 25).rate == pytest.approx(1 / 25, rel=0.01)
     assert simulate(4, 10, 4, 400, 25).rate < 16 / 400
     queued = LatencyPicture(16, 10, 4, 400, 25)
-    assert "what limits is memory" in queued.summary() and queued.now.waited > 400
+    assert "memory is the limit" in queued.summary() and queued.now.waited > 400
     assert "the scheduler" in LatencyPicture(16).summary()
 
 
@@ -119,7 +119,7 @@ def test_the_picture_has_a_row_for_each_warp_and_a_point_for_each_number_of_them
 def test_numbers_outside_the_picture_are_refused_by_name(name):
     low, high = CONTROLS[name].low, CONTROLS[name].high
     for value in (low - 1, high + 1, float(low), "3", True, None):
-        with pytest.raises(ValueError, match=f"{name} is .*: the picture takes a whole number from"):
+        with pytest.raises(ValueError, match=f"{name} is .*: give a whole number from"):
             h2d.explore_latency(**{name: value})
 
 

@@ -75,13 +75,16 @@ def test_optimizer_first_trains_unless_a_move_makes_new_parameters():
     assert lucky.step.trained and line(lucky, "optimizer = SGD(model.parameters())").place == "cpu"
     lost = PlacementPicture(order="optimizer, move", parameters="new")
     assert not lost.step.error and not lost.step.trained and not lost.step.held
-    assert line(lost, UPDATE).place == "cpu" and "nothing was trained" in lost.summary()
+    assert (
+        line(lost, UPDATE).place == "cpu"
+        and "the weight has not changed: the optimizer holds" in lost.summary()
+    )
     assert PlacementPicture(parameters="new").step.trained
 
 
 def test_a_step_on_the_cpu_trains_and_gives_the_device_nothing_to_do():
     picture = PlacementPicture(**ON_CPU)
-    assert picture.step.trained and "The device did nothing" in picture.summary()
+    assert picture.step.trained and "The device got no work" in picture.summary()
     assert not sum(each.there + each.back + each.waits + each.operations for each in picture.step.ran)
 
 
@@ -120,13 +123,13 @@ def test_every_choice_draws_a_picture_that_says_what_it_shows():
 @pytest.mark.parametrize("name", CHOICES)
 @pytest.mark.parametrize("value", ["gpu", 0, None, True, ""])
 def test_what_is_no_choice_is_refused_by_name(name, value):
-    with pytest.raises(ValueError, match=f"{name} is .*: the picture takes one of '"):
+    with pytest.raises(ValueError, match=f"{name} is .*: give one of '"):
         h2d.explore_placement(**{name: value})
 
 
 def test_a_second_device_is_offered_only_where_there_is_one(monkeypatch):
     monkeypatch.setattr(placement, "devices", lambda: 1)
-    with pytest.raises(ValueError, match="x is 'second', and there is one device here"):
+    with pytest.raises(ValueError, match="x is 'second', but this machine has one device"):
         h2d.explore_placement(x="second")
     menus = h2d.explore_placement().widget().children
     assert "second" not in [value for _, value in menus[0].options]
@@ -142,14 +145,14 @@ def test_where_nothing_counts_it_says_so(monkeypatch):
 
     monkeypatch.setattr(placement, "count", NoProfiler)
     picture = PlacementPicture()
-    assert picture.step.trained and "Nothing was counted" in picture.summary()
+    assert picture.step.trained and "The explorer has no counts" in picture.summary()
     assert "<td" in picture.table()._repr_html_() and "?" in picture.table()._repr_html_()
 
 
 def test_menus_run_the_step_anew():
     explorer = h2d.explore_placement(y="cpu")
     *menus, view = explorer.widget().children
-    assert len(menus) == len(CHOICES) and "Line 6 of 9 is refused" in view.value
+    assert len(menus) == len(CHOICES) and "Line 6 of 9 raises an error" in view.value
     menus[2].value = "device"
     assert explorer.picture.y == "device" and "the weight has changed" in view.value
 

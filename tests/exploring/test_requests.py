@@ -42,7 +42,7 @@ def test_bars_are_as_long_as_their_times():
     "given", [{"rows": 99}, {"rows": 1e4}, {"requests": True}, {"first": 0}, {"launch": "1"}]
 )
 def test_what_it_cannot_draw_is_refused_by_name(given):
-    with pytest.raises(ValueError, match=rf"{next(iter(given))} is .*: the picture takes "):
+    with pytest.raises(ValueError, match=rf"{next(iter(given))} is .*: give "):
         h2d.explore_requests(**given)
 
 

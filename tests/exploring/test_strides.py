@@ -53,11 +53,11 @@ def test_picture_has_a_box_for_every_sector_and_marks_the_touched_ones():
 
 def test_sentences_say_what_the_picture_shows():
     assert (
-        "8 sectors, 256 bytes fetched for 128 asked for (50%); 4 sectors would do"
+        "8 sectors, 256 bytes fetched for 128 bytes that the lanes use (50%); 4 sectors would be enough"
         in StridePicture(2).summary()
     )
     assert (
-        "4 sectors, 128 bytes fetched for 128 asked for (100%); fewer will not do"
+        "4 sectors, 128 bytes fetched for 128 bytes that the lanes use (100%); this is the minimum"
         in StridePicture(1).summary()
     )
     assert "32 sectors with 4 of 32 bytes in use" in StridePicture(16).alt()
@@ -77,7 +77,7 @@ def test_sentences_say_what_the_picture_shows():
     ],
 )
 def test_what_it_cannot_draw_is_refused_by_name(given):
-    with pytest.raises(ValueError, match=r"(stride|offset|dtype) is .*: the picture takes "):
+    with pytest.raises(ValueError, match=r"(stride|offset|dtype) is .*: give "):
         h2d.explore_strides(*given)
 
 

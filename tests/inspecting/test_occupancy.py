@@ -230,7 +230,7 @@ def test_the_result_names_what_limits_it():
 
 
 def test_a_full_multiprocessor_is_limited_by_its_places():
-    assert "All places for warps are taken" in h2d.occupancy(32, 256, "A100").summary()
+    assert "All warp slots are in use" in h2d.occupancy(32, 256, "A100").summary()
 
 
 def test_amd_has_its_own_words():
@@ -285,14 +285,18 @@ def test_what_cannot_run_says_why(registers, threads, more, why):
     [
         ((40, 2000), {}, "threads_per_block is 2000: a block has 1,024 threads at most"),
         ((40, (32, 64)), {}, r"threads_per_block is \(32, 64\): a block has 1,024 threads at most"),
-        ((40, 0), {}, "threads_per_block is 0: a whole number from 1 is wanted"),
-        ((40, 1.5), {}, "threads_per_block is 1.5: a whole number from 1 is wanted"),
-        ((40, ()), {}, r"threads_per_block is \(\): a number, or a shape of one to three numbers"),
-        ((-1, 32), {}, "registers is -1: a whole number from 0 is wanted"),
+        ((40, 0), {}, "threads_per_block is 0: give a whole number from 1"),
+        ((40, 1.5), {}, "threads_per_block is 1.5: give a whole number from 1"),
+        ((40, ()), {}, r"threads_per_block is \(\): give a number, or a shape of one to three numbers"),
+        ((-1, 32), {}, "registers is -1: give a whole number from 0"),
         ((40, 32, "GTX 480"), {}, "no GPU 'GTX 480' in the table; there is"),
-        ((40, 32), {"shared": -4}, "shared is -4: a whole number from 0 is wanted"),
-        ((40, 32), {"shared": lambda size: size / 2}, "shared is 16.0: a whole number from 0 is wanted"),
-        ((40, 32), {"types": "(float32[:],)"}, "types is for a kernel, and a number of registers was given"),
+        ((40, 32), {"shared": -4}, "shared is -4: give a whole number from 0"),
+        ((40, 32), {"shared": lambda size: size / 2}, "shared is 16.0: give a whole number from 0"),
+        (
+            (40, 32),
+            {"types": "(float32[:],)"},
+            "types is for a kernel, but the call gives a number of registers",
+        ),
     ],
 )
 def test_bad_input_is_one_line(arguments, more, message):
@@ -350,7 +354,7 @@ def test_the_view_has_the_compilers_numbers_and_the_occupancy():
 
 def test_the_view_says_that_a_kernel_spills():
     found = resources.Resources(made("gfx942", AMD_SAYS))
-    assert "Register spill: there were too few registers" in str(found)
+    assert "Register spill: the kernel has too few registers" in str(found)
     assert found.occupancy.gpu.name == "MI300X"
     assert found.occupancy.needs == Needs(128, 1024, 20)
 

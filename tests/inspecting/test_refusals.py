@@ -85,8 +85,8 @@ def test_an_unknown_architecture(arch, what, words):
     [
         (plain, "plain() is a host function: decorate it with @cuda.jit"),
         (helper, "helper() is a device function"),
-        (3, "int is nothing to compile"),
-        (X, "ndarray is nothing to compile"),
+        (3, "int cannot be compiled"),
+        (X, "ndarray cannot be compiled"),
         ("no_such_file.cu", "'no_such_file.cu' is neither a kernel's source nor a file"),
         ("void f(float* x) { x[0] = 1; }", "has no kernel: nothing in it is __global__"),
     ],
@@ -130,10 +130,10 @@ def test_types_that_do_not_fit(options, words):
 def test_other_arguments_of_show():
     assert refused(ADD, "asm").startswith("what is 'asm': give one of 'ptx', 'sass'")
     assert "types= is for Numba kernels" in refused(ADD, types="float32[:]")
-    assert "give what='ptx'" in refused(ADD, "cuda") and "goes from Python straight to PTX" in refused(
+    assert "give what='ptx'" in refused(ADD, "cuda") and "compiles Python straight to PTX" in refused(
         undecided, "cuda"
     )
-    assert "a Numba kernel is no C++" in refused(undecided, "hip")
+    assert "a Numba kernel is not C++" in refused(undecided, "hip")
     with pytest.raises(CannotShow, match="compare needs a second kernel"):
         h2d.compare(ADD)
     with pytest.raises(CannotShow, match=r"arch is .* or a pair"):
@@ -262,8 +262,8 @@ def test_numba_refuses_with_the_learners_line():
         and "x[i] = x[i].brightness" in said
     )
     assert "with_an_object() uses LOCK, a Lock" in refused(with_an_object, args=(X,))
-    assert "Numba compiles for NVIDIA's GPUs alone" in refused(undecided, "gcn", args=(X,))
-    assert "Numba compiles for NVIDIA's GPUs alone" in refused(undecided, "resources", "MI300X", args=(X,))
+    assert "Numba compiles for NVIDIA's GPUs only" in refused(undecided, "gcn", args=(X,))
+    assert "Numba compiles for NVIDIA's GPUs only" in refused(undecided, "resources", "MI300X", args=(X,))
 
 
 @pytest.mark.usefixtures("compilers")

@@ -123,6 +123,6 @@ def test_there_are_eight_broken_kernels_and_the_check_finds_seven():
         name
         for name in reports
         for output in CELLS[name].outputs
-        if "nothing wrong found" in "".join(output.get("data", {}).get("text/plain", ""))
+        if "no errors found" in "".join(output.get("data", {}).get("text/plain", ""))
     ]
     assert silent == ["bug-five-report"]

@@ -357,5 +357,5 @@ def test_an_unknown_experiment_lists_what_there_is(two):
 @pytest.mark.parametrize("values", [[], [float("nan")], [1.0, float("inf")]])
 def test_samples_have_to_be_numbers(values):
     about = experiment(samples=[{"series": "", "x": 1, "values": values}])
-    with pytest.raises(ValueError, match=r"'copy-cost'.*(no samples|no finite number)"):
+    with pytest.raises(ValueError, match=r"'copy-cost'.*(no samples|not a finite number)"):
         figures.draw({"name": "copy-cost", **about}, [])

@@ -153,7 +153,7 @@ def test_what_is_no_record_is_refused_by_schema_and_check(what):
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
 def test_no_record_has_a_number_that_is_none(number):
     data = changed((*COPY, "samples", 0, "values"), [number])
-    assert "no number" in ledger.what_is_wrong(data)
+    assert "not a number" in ledger.what_is_wrong(data)
 
 
 # --- Reading ---------------------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ UNREADABLE = {
     "empty": ("", "broken or half-written"),
     "half-written": (TEXT[: len(TEXT) // 2], "broken or half-written"),
     "no JSON": ("machine = 1", "broken or half-written"),
-    "NaN": (TEXT.replace("4e-06", "NaN"), "NaN is no number"),
+    "NaN": (TEXT.replace("4e-06", "NaN"), "NaN is not a number"),
     "newer": (TEXT.replace('"schema": 1', '"schema": 2'), "update Host to Device"),
     "a list": ("[]", "no record"),
     "of a stand-in": (TEXT.replace('"where": "CPU"', '"where": "stand-in"'), "stand-in"),
@@ -196,7 +196,7 @@ def test_a_file_that_is_no_record_is_passed_over_with_one_line(tmp_path, what):
 
 def test_a_file_that_is_no_text_is_passed_over(tmp_path):
     (tmp_path / "broken.json").write_bytes(b"\xff\xfe\x00")
-    assert "no text" in passed_over(tmp_path)[1][0]
+    assert "not a text file" in passed_over(tmp_path)[1][0]
 
 
 def test_a_file_without_permission_is_passed_over(tmp_path, monkeypatch):
@@ -604,6 +604,41 @@ def test_the_limits_of_a_cpu_are_measured(monkeypatch):
     }
     assert sum(": " in line and line.endswith(" s)") for line in lines) == len(found)
     assert found["cores scaling"]["points"][0]["x"] == 1
+
+
+def test_rates_that_are_divided_are_taken_in_turns(monkeypatch):
+    """A machine that works at a quarter of its speed in every second stretch still has two cores."""
+    monkeypatch.setattr(limit_runs, "SECONDS", 0)
+    done = []
+
+    class Clock:
+        def measure(self, work):
+            done.append(work())
+            slow = 4 if (len(done) - 1) // 2 % 2 else 1  # a round has two samples
+            return slow / done[-1]
+
+    rates = limit_runs._in_turns({1: (1.0, lambda: 1), 2: (1.0, lambda: 2)}, Clock())
+    assert done[:4] == [1, 2, 2, 1] and len(done) == 2 * limit_runs.ROUNDS[0]
+    assert len({*rates[1]}) == 2, "the machine's speed changes"
+    found = limit_runs._scaling(rates, "made up for this test")
+    assert found["samples"] == [2.0] * limit_runs.ROUNDS[0] and found["value"] == 2
+    assert [point["x"] for point in found["points"]] == [1, 2]
+
+
+def test_measuring_says_which_limits_it_doubts(monkeypatch):
+    made = {
+        "cores scaling": {"value": 2.87, "unit": "×", "samples": [2.87], "how": "made up"},
+        "copy bandwidth": {"value": 1e10, "unit": "B/s", "samples": [1e10], "how": "made up"},
+    }
+    monkeypatch.setattr(limit_runs, "_gpu", lambda: None)
+    monkeypatch.setattr(limit_runs, "_of_cpu", lambda: made.items())
+    monkeypatch.setattr(machines, "usable_cores", lambda: 2)
+    lines = []
+    limit_runs.measure_limits(lines.append)
+    doubtful = [line for line in lines if "doubtful" in line]
+    assert len(doubtful) == 1 and doubtful[0].startswith(
+        "cores scaling: doubtful: 2 cores cannot be more than 2 times"
+    )
 
 
 def test_threads_to_try():

@@ -552,6 +552,7 @@ sys.exit(Run(to, root, measure_limits=lambda progress: LIMITS).measure())
         ("notebook 2", 0.1),
     ],
 )
+@pytest.mark.slow  # it starts a kernel several times
 def test_a_run_with_real_notebooks_survives_kill_9(desk, line, wait):
     arguments = [sys.executable, "-c", REAL, str(desk.to), str(desk.root)]
     options = {"cwd": ROOT, "env": {**os.environ, "PYTHONPATH": str(ROOT)}, "text": True}

@@ -141,9 +141,9 @@ def test_spread():
     "given, message",
     [
         ({"samples": ()}, "there are no samples: measure once at least"),
-        ({"samples": (1.0, -1e-9)}, "a sample is -1e-09 s, which is no time"),
-        ({"samples": (math.nan,)}, "a sample is nan s, which is no time"),
-        ({"samples": (math.inf,)}, "a sample is inf s, which is no time"),
+        ({"samples": (1.0, -1e-9)}, "a sample is -1e-09 s, which is not a valid time"),
+        ({"samples": (math.nan,)}, "a sample is nan s, which is not a valid time"),
+        ({"samples": (math.inf,)}, "a sample is inf s, which is not a valid time"),
         ({"samples": (1.0,), "where": "here"}, "where is 'here': give one of GPU, CPU, stand-in"),
     ],
 )
@@ -553,7 +553,7 @@ def test_one_librarys_events_time_all(play):
 
 
 def test_no_events_without_a_gpu():
-    with pytest.raises(ClockError, match="no library that drives a GPU is in use here"):
+    with pytest.raises(ClockError, match="no library that uses a GPU is loaded"):
         DeviceEvents().measure(lambda: None)
 
 

@@ -56,7 +56,7 @@ def test_its_text_says_how_much_there_is():
 @pytest.mark.parametrize(
     ("boards", "options", "says"),
     [
-        ([], {}, "there are no boards"),
+        ([], {}, "boards is empty"),
         ([ROW, np.ones((2, 2))], {}, "two-dimensional arrays of one shape"),
         ([np.ones(3)], {}, "two-dimensional arrays of one shape"),
         ([ROW] * 300, {}, "300 boards make a page too heavy"),

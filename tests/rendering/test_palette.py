@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from host_to_device.rendering.palette import COLOURS, INK, themed, variable
+from host_to_device.counting.timelines import Timeline
+from host_to_device.exploring.banks import BankPicture
+from host_to_device.rendering.animation import animate
+from host_to_device.rendering.palette import COLOURS, DARK, DARK_COLOURS, INK, SHOWN, themed, variable
 
 ROOT = Path(__file__).resolve().parents[2]
 PALETTE = ROOT / "host_to_device" / "rendering" / "palette.py"
@@ -42,3 +45,33 @@ def test_a_colour_becomes_its_variable_in_any_case_and_only_whole():
     assert themed("#0072b2ff #123456") == "#0072b2ff #123456"
     with pytest.raises(KeyError):
         variable("mauve")
+
+
+def test_every_colour_has_a_dark_one_and_the_style_sheet_has_the_same():
+    css = (ROOT / "_static" / "book.css").read_text("utf-8")
+    block = css.partition('html[data-theme="dark"] {')[2].partition("}")[0]
+    assert set(DARK_COLOURS) == set(COLOURS)
+    assert DARK_COLOURS.items() <= dict(re.findall(r"--h2d-([\w-]+): (#[0-9a-f]{6})", block)).items()
+    assert dict(re.findall(r"--h2d-([\w-]+): (#[0-9a-f]{6})", DARK)) == DARK_COLOURS
+
+
+@pytest.mark.parametrize(
+    "mark", ["data-jp-theme-light", "vscode-dark", "vscode-high-contrast", 'theme="dark"']
+)
+def test_dark_colours_follow_the_marks_of_front_ends(mark):
+    assert mark in DARK and "prefers-color-scheme" not in DARK
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        BankPicture(2),
+        Timeline(),
+        animate([[[0, 1]], [[1, 0]]], alt="two boards: the living cell moves from right to left"),
+    ],
+    ids=["explorer", "timeline", "animation"],
+)
+def test_what_a_notebook_shows_brings_the_dark_colours(shown):
+    html = shown._repr_html_()
+    kind = re.search(r'<div class="h2d-(\w+)', html)[1]
+    assert html.startswith(DARK) and kind in SHOWN and f".h2d-{kind}" in DARK

@@ -1,84 +1,43 @@
 """axe-core finds no serious fault on any page: in light and in dark, on a desktop and on a phone.
 
-`make test` shows each page in two of the four looks, with each colour of highlighted code once; `make test-all` shows
-every page in all four looks, whole.
+Here stand the looks of `make test-all`, at whole pages, and those at what opens on a phone. With every commit
+`test_browser.py` lets axe look at one lesson, at one set and at the other pages.
 """
 
 import pytest
 
-from tests.site.reading import MORE_SETS, PAGES, ROOT
+from tests.site.axe import EACH_COLOUR_ONCE, FEW, LOOKS, faults_in, prepare, told
+from tests.site.reading import PAGES
 
 pytestmark = [pytest.mark.site, pytest.mark.browser]
 
-AXE = ROOT / "book" / "node_modules" / "axe-core" / "axe.min.js"
 
-FAULTS = """async () => (await axe.run(document, {resultTypes: ["violations"], preload: false})).violations
-    .filter(fault => ["serious", "critical"].includes(fault.impact))
-    .map(fault => `${fault.impact} ${fault.id}: ` + fault.nodes.slice(0, 4)
-        .map(node => node.html.slice(0, 160) + " | " + (node.any[0] || node.all[0] || node.none[0] || {}).message)
-        .join("\\n    "))"""
-
-# Replaces a highlighted word by its text where the page has shown the same colour in the same kind of box before: the
-# classes and styles from the word up to `main` are the same, so its contrast is the same. A notebook's page has ten
-# thousand such words, and axe takes several seconds for them.
-EACH_COLOUR_ONCE = """() => {
-    const seen = new Set();
-    const kind = word => {
-        const path = [];
-        for (let box = word; box && box.tagName !== "MAIN"; box = box.parentElement)
-            path.push(`${box.tagName}.${box.className} ${box.getAttribute("style") || ""}`);
-        return path.join(" > ");
-    };
-    for (const word of [...document.querySelectorAll("main .highlight pre span:not(:has(*))")]) {
-        const found = kind(word);
-        if (seen.has(found)) word.replaceWith(...word.childNodes);
-        seen.add(found);
-    }
-    document.querySelectorAll("main .highlight pre").forEach(code => code.normalize());
-    return seen.size;
-}"""
-
-LOOKS = [(1280, "light"), (390, "dark")], [(1280, "dark"), (390, "light")]
-
-
-def faults_in(tab, looks) -> dict[str, list[str]]:
-    """Return what axe finds in a page, and in which of the looks (width, theme) it finds it."""
-    found = {}
-    for width, theme in looks:
-        tab.set_viewport_size({"width": width, "height": 900})
-        tab.wait_for_timeout(400)  # the theme waits before it finds out which boxes scroll now
-        tab.evaluate("theme => document.documentElement.dataset.theme = theme", theme)
-        for fault in tab.evaluate(FAULTS):
-            found.setdefault(fault, []).append(f"{theme} at {width}")
-    return found
+@pytest.fixture(scope="module")
+def profile(chromium):
+    """One browser profile for all pages, which share most of their files; no page is left in it."""
+    context = chromium.new_context(reduced_motion="reduce")
+    yield context
+    context.close()
 
 
 @pytest.fixture
-def open_for_axe(open_page, url):
+def open_for_axe(profile, url):
     """Open a page of the book with axe in it, and without fading colours."""
+    tabs = []
 
     def open_one(page: str):
-        tab = open_page(f"{url}{page}.html", reduced_motion="reduce")
+        tab = profile.new_page()
+        tabs.append(tab)
+        tab.set_default_timeout(10_000)
+        tab.set_viewport_size({"width": 1280, "height": 900})
+        tab.goto(f"{url}{page}.html")
         tab.evaluate("window.MathJax?.startup?.promise")
-        tab.add_style_tag(
-            content="* { transition: none !important }"
-        )  # axe reads colours half-way through a fade
-        tab.add_script_tag(path=AXE)
+        prepare(tab)
         return tab
 
-    return open_one
-
-
-def told(found: dict[str, list[str]]) -> str:
-    return "\n".join(f"{fault}\n    in {', '.join(places)}" for fault, places in found.items())
-
-
-@pytest.mark.parametrize("page", [page for page in PAGES if page not in MORE_SETS])
-def test_axe_finds_no_serious_fault(open_for_axe, page):
-    tab = open_for_axe(page)
-    tab.evaluate(EACH_COLOUR_ONCE)
-    found = faults_in(tab, LOOKS[0])
-    assert not found, told(found)
+    yield open_one
+    for tab in tabs:
+        tab.close()
 
 
 @pytest.mark.slow
@@ -102,7 +61,7 @@ def test_a_colour_that_is_hard_to_read_is_found_where_each_stands_once(open_for_
         words.at(-1).style.background = "#888888";
     }""")
     assert 0 < tab.evaluate(EACH_COLOUR_ONCE) <= tab.evaluate(words) < before / 4
-    assert any("color-contrast" in fault for fault in faults_in(tab, LOOKS[0][:1]))
+    assert any("color-contrast" in fault for fault in faults_in(tab, LOOKS[0][:1], contrasts=FEW))
 
 
 @pytest.mark.parametrize("control", ["menu", "search", "contents"])
@@ -114,8 +73,7 @@ def test_axe_finds_no_serious_fault_in_what_opens_on_a_phone(open_page, url, con
     if not tab.locator(f"{opener}:visible").count():
         tab.goto(f"{url}{next(page for page in PAGES if page.startswith('chapters/'))}.html")
     tab.locator(f"{opener}:visible").first.click()
-    tab.add_script_tag(path=AXE)
-    for theme in ("light", "dark"):
-        tab.evaluate("theme => document.documentElement.dataset.theme = theme", theme)
-        tab.wait_for_timeout(300)  # the panel slides in, and colours fade
-        assert tab.evaluate(FAULTS) == []
+    tab.wait_for_timeout(300)  # the panel slides in
+    prepare(tab)
+    found = faults_in(tab, [(390, "light"), (390, "dark")])
+    assert not found, told(found)

@@ -10,7 +10,8 @@ import pytest
 from fontTools.ttLib import TTFont
 
 from book import address
-from tests.site.reading import MORE_SETS, NOTEBOOKS, PAGES, WRITTEN, read
+from tests.site.axe import EACH_COLOUR_ONCE, FEW, LOOKS, faults_in, prepare, told
+from tests.site.reading import LOOKED_AT, MORE_SETS, NOTEBOOKS, PAGES, WRITTEN, read
 
 pytestmark = [pytest.mark.site, pytest.mark.browser]
 
@@ -31,6 +32,7 @@ class Visit:
     text: str = ""
     too_wide: str = ""
     icons: set[str] = field(default_factory=set)
+    accessibility: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def has_widgets(self) -> bool:
@@ -88,12 +90,16 @@ def a_sample_first(pages: list[str]) -> list:
 
 @pytest.fixture(scope="module")
 def visit(chromium, url, weigh):
-    """Open a page once, on a desktop and on a phone; the tests share what was seen."""
+    """Open a page once, on a desktop and on a phone; the tests share what was seen, by axe as well.
+
+    Axe looks at each page light on a desktop and dark on a phone, with each colour of highlighted code once, and at the
+    contrast of a few boxes of each kind.
+    """
 
     @cache
     def visit_once(page: str) -> Visit:
         seen, responses = Visit(), []
-        context = chromium.new_context(viewport={"width": 1280, "height": 800})
+        context = chromium.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
         tab = context.new_page()
         tab.on("console", lambda said: is_fault(said) and seen.faults.append(said.text))
         tab.on("pageerror", lambda error: seen.faults.append(f"error: {error}"))
@@ -113,6 +119,10 @@ def visit(chromium, url, weigh):
         seen.paint = first_paint(tab)
         tab.set_viewport_size({"width": 390, "height": 844})
         seen.too_wide = tab.evaluate(TOO_WIDE)
+        if page in LOOKED_AT:  # `make test-all` looks at all pages whole
+            prepare(tab)
+            tab.evaluate(EACH_COLOUR_ONCE)
+            seen.accessibility = faults_in(tab, LOOKS[0], contrasts=FEW)
         context.close()
         return seen
 
@@ -178,6 +188,12 @@ def test_every_icon_is_in_a_font(visit, held_icons, page):
 @pytest.mark.parametrize("page", a_sample_first(PAGES))
 def test_a_page_fits_a_phone(visit, page):
     assert visit(page).too_wide == ""
+
+
+@pytest.mark.parametrize("page", LOOKED_AT)
+def test_axe_finds_no_serious_fault(visit, page):
+    found = visit(page).accessibility
+    assert not found, told(found)
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -1,6 +1,12 @@
-"""The explorer of "Reading the machine's words", in a real browser: with the keyboard, and without JavaScript."""
+"""The search field and the explorer of "Reading the machine's words", in a real browser: with the keyboard, and without
+JavaScript."""
+
+import json
 
 import pytest
+
+from book.machine_words import EXAMPLES_FILE, IDIOMS, KINDS, reference
+from book.machine_words.entries import ENTRIES
 
 pytestmark = [pytest.mark.site, pytest.mark.browser]
 
@@ -55,3 +61,103 @@ def test_without_javascript_the_first_pair_is_there(chromium, url):
     assert not box.locator("form").is_visible()
     assert "setp.ge.s32" in box.inner_text()
     assert "Other kernels and architectures can be picked where JavaScript is allowed." in box.inner_text()
+
+
+SHOWN = "[...document.querySelectorAll('.h2d-mw-entry:not([hidden])')].map((entry) => entry.id)"
+
+
+@pytest.fixture(scope="module")
+def reference_page(chromium, url):
+    page = opened(chromium, url)
+    yield page
+    page.context.close()
+
+
+@pytest.mark.parametrize(
+    ("typed", "first"),
+    [
+        ("ld.global.nc", "load-readonly"),
+        ("@%p1 bra", "guard-branch"),
+        ("BAR.SYNC", "barrier"),
+        ("bar.sync 0;", "barrier"),
+        ("s_waitcnt", "waitcnt"),
+        ("LDG.E R3, desc[UR4][R2.64]", "load"),
+        ("v_fmac_f32_e32 v5, s0, v4", "fused"),
+        ("load: float32 from global memory, through the read-only cache", "load-readonly"),
+        ("guard: threads with p7 skip ahead to L__BB0_9", "guard-branch"),
+        ("hgmma.64x8", "matrix"),
+    ],
+)
+def test_an_instruction_or_a_remark_is_found(reference_page, typed, first):
+    reference_page.locator("#h2d-mw-find").fill(typed)
+    assert reference_page.evaluate(SHOWN)[0] == f"mw-{first}"
+
+
+def test_every_instruction_of_the_listings_is_found(reference_page):
+    """What the page's script shows for an instruction has the entry that Python finds for it."""
+    lines = {}
+    for idiom in IDIOMS:
+        for name, rows in idiom.stored()["listings"].items():
+            for number, _, text in rows:
+                if number is not None and not text.endswith(":"):
+                    kind = name.removeprefix("Numba ").split()[0]
+                    lines.setdefault((kind, text.split(",")[0].rpartition(" ")[0]), (kind, text))
+    for kernel in json.loads(EXAMPLES_FILE.read_text(encoding="utf-8"))["kernels"].values():
+        for name, rows in kernel.items():
+            for _, _, text in rows:
+                if not text.endswith(":"):
+                    kind = name.split()[0]
+                    lines.setdefault((kind, text.split(",")[0].rpartition(" ")[0]), (kind, text))
+    assert len(lines) > 150 and {kind for kind, _ in lines} == set(KINDS)
+    lost = []
+    field = reference_page.locator("#h2d-mw-find")
+    for kind, text in lines.values():
+        field.fill(text)
+        if f"mw-{reference.entry_of(kind, text).name}" not in reference_page.evaluate(SHOWN):
+            lost.append((kind, text))
+    assert not lost
+
+
+def test_the_field_stays_where_it_is_and_says_how_many(reference_page):
+    field = reference_page.locator("#h2d-mw-find")
+    field.fill("")
+    field.scroll_into_view_if_needed()
+    top = field.bounding_box()["y"]
+    status = reference_page.locator("#h2d-mw-count")
+    assert status.get_attribute("role") == "status"
+    for typed, said in (
+        ("s_waitcnt", f"1 of {len(ENTRIES)} entries"),
+        (
+            "frobnicate",
+            "No entry has “frobnicate”. Type the instruction alone, such as LDG, or clear the field.",
+        ),
+    ):
+        field.fill(typed)
+        assert field.bounding_box()["y"] == top
+        assert status.inner_text() == said
+    field.press("Escape")
+    assert field.input_value() == "" and len(reference_page.evaluate(SHOWN)) == len(ENTRIES)
+    assert field.bounding_box()["y"] == top
+
+
+def test_enter_goes_to_the_first_entry_and_a_link_shows_all_again(reference_page):
+    field = reference_page.locator("#h2d-mw-find")
+    field.fill("SHFL")
+    field.press("Enter")
+    assert reference_page.evaluate("document.activeElement.parentElement.id") == "mw-shuffle-lane"
+    reference_page.evaluate("location.hash = '#mw-load'")
+    reference_page.locator("#mw-load").wait_for()
+    assert len(reference_page.evaluate(SHOWN)) == len(ENTRIES)
+
+
+def test_without_javascript_every_entry_is_there_and_no_field(chromium, url):
+    page = opened(chromium, url, java_script_enabled=False)
+    assert not page.locator(".h2d-mw-search").is_visible()
+    assert page.locator(".h2d-mw-entry").count() == len(ENTRIES)
+    assert page.locator("#mw-waitcnt").is_visible()
+
+
+def test_the_sites_search_finds_an_instruction(chromium, url):
+    page = chromium.new_context().new_page()
+    page.goto(f"{url}search.html?q=s_waitcnt")
+    page.locator("#search-results a[href*='machine-words']").first.wait_for()

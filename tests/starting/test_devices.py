@@ -123,4 +123,4 @@ def test_what_is_left_out_is_named(name):
     "name, meant", [("gird", "grid"), ("threadidx", "threadIdx"), ("sycnthreads", "syncthreads")]
 )
 def test_a_misspelt_name_is_told_the_one_it_resembles(name, meant):
-    assert cuda.missing(name).endswith(f"; is cuda.{meant} meant?")
+    assert cuda.missing(name).endswith(f"; did you mean cuda.{meant}?")

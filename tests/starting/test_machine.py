@@ -63,7 +63,7 @@ def test_stand_in_runs_a_kernel_and_says_what_it_is_in_one_line():
     assert done.returncode == 0, done.stderr
     first, second, values = done.stdout.splitlines()
     assert first == second
-    assert "no GPU in use" in first and "times are not a GPU's" in first
+    assert "No GPU found: kernels run on the CPU" in first and "times are not a GPU's" in first
     assert values == "[0.0, 1.0, 2.0, 3.0, 4.0] 1"
 
 
@@ -75,7 +75,7 @@ def test_numba_cuda_imported_too_early_is_named():
     """)
     assert done.returncode != 0
     last = done.stderr.splitlines()[-1]
-    assert "numba.cuda was imported before h2d.start(), and cuda would stay" in last
+    assert "numba.cuda was imported before h2d.start(), so cuda would not use the stand-ins" in last
     assert "restart the kernel" in last
 
 
@@ -137,7 +137,9 @@ def test_stand_in_on_a_gpu_machine_is_used_when_asked_for(on, monkeypatch, capsy
     on(ONE_GPU, choice="stand-in")
     monkeypatch.setattr(machine.standins, "redirect", list)
     machine.start()
-    assert "no GPU in use" in capsys.readouterr().out
+    monkeypatch.setattr(machine, "driver_library", lambda: "libcuda.so.1")
+    machine.start()
+    assert "No GPU used, because H2D_MACHINE is 'stand-in': kernels run on the CPU" in capsys.readouterr().out
 
 
 def test_gpu_can_be_insisted_on(on):

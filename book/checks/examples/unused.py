@@ -1,4 +1,4 @@
-"""Read a neighbour that nobody has stored, and use it or not."""
+"""Read a neighbour that no thread has stored, and use it or not."""
 
 import numpy as np
 

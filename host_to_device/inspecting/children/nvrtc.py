@@ -37,7 +37,7 @@ def compiled(library: ctypes.CDLL, request: dict) -> dict:
         return {
             **answer,
             "status": status,
-            "log": "NVRTC does not take the source",
+            "log": "NVRTC refuses the source",
             "ptx": "",
             "lowered": None,
         }

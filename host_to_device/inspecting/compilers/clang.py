@@ -80,15 +80,17 @@ def _refusal(log: str, source: str, entry: str | None, architecture: Target) -> 
     if number > len(lines):
         return CannotShow(f"{entry!r} names no kernel of this source: {words}", log)
     if match := re.match(r"'(.+?)' file not found", words):
-        words = f"there is no header {match.group(1)} here: only the device side of HIP is, without ROCm's libraries"
+        words = f"header {match.group(1)} is missing: this library has the device side of HIP only, without ROCm's libraries"
     elif match := re.match(r"use of undeclared identifier '(\w+)'", words):
         name = match.group(1)
         called = re.search(rf"\b{name}\s*\(", lines[number - 1])
-        words = f"{name} is undefined" + (" (here is no more of HIP than the course uses)" if called else "")
+        words = f"{name} is undefined" + (
+            " (this library has only the part of HIP that the course uses)" if called else ""
+        )
     elif "h2d_mask" in words:
         words = "a mask of 32 bits: HIP takes masks of 64 bits, on every AMD GPU (~0ull names all lanes)"
     elif "invalid instruction" in words or "inline asm" in words or "asm" in lines[number - 1]:
-        words = f"inline PTX is for NVIDIA's GPUs alone: {words}"
+        words = f"inline PTX is for NVIDIA's GPUs only: {words}"
     return CannotShow(at_line(number, words, lines[number - 1]), log, number)
 
 

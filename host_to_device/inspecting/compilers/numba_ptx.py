@@ -174,7 +174,7 @@ def _value(name: str, value: Any, sent: Sent, function: Callable) -> list:
     except Exception:
         kind = type(value).__name__
         raise CannotShow(
-            f"{function.__name__}() uses {name}, a {kind}, which cannot be handed to Numba's compiler: it takes "
+            f"{function.__name__}() uses {name}, a {kind}, which Numba's compiler does not take: it takes "
             "numbers, tuples, NumPy arrays and functions"
         ) from None
 
@@ -219,7 +219,9 @@ def _refusal(answer: dict, sent: Sent) -> CannotShow:
         re.search(r"numba\.cuda\.cudadrv.*(nvvm|libdevice)|libNVVM cannot be found|nvvm", log, re.I)
         and not reasons
     ):
-        return CannotShow(f"Numba finds no NVVM, which it compiles with:  {tools.install_command()}", log)
+        return CannotShow(
+            f"Numba compiles with NVVM, and finds none. Install it:  {tools.install_command()}", log
+        )
     place, line, text = answer["place"], None, ""
     if place and place[0] in sent.sources:
         source, first = sent.sources[place[0]]

@@ -97,8 +97,8 @@ def compile_error(log: str, source: str, entry: str | None, expression: str | No
     if number > len(lines) and expression is not None:
         return CannotShow(f"{entry!r} names no kernel of this source: {words}", log)
     if "JIT mode" in words:
-        words = "a host function, which NVRTC does not take: give the kernels and what they call alone"
+        words = "the source has a host function, which NVRTC refuses: give only the kernels and the functions that they call"
     elif match := re.match(r'cannot open source file "(.+?)"', words):
-        words = f"there is no header {match.group(1)} here; NVRTC has none of C++ or the system"
+        words = f"header {match.group(1)} is missing: NVRTC has no headers of C++ or of the system"
     text = lines[number - 1] if number <= len(lines) else ""
     return CannotShow(at_line(number, words, text), log, number)

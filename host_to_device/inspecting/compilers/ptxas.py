@@ -61,7 +61,7 @@ def _refusal(log: str, architecture: Target, ptx: str) -> str:
     error = next((line for line in log.splitlines() if re.search(r"\berror\b|\bfatal\b", line)), log.strip())
     words = re.sub(r"^ptxas\s+(?:\S+, line \d+; )?\s*(?:error|fatal)\s*:\s*", "", error.strip())
     if "uses too much shared data" in words:
-        return f"ptxas: {words}: more shared memory than a block on {architecture} may have without asking"
+        return f"ptxas: {words}: more shared memory than a block on {architecture} may have without opting in"
     line = re.search(r"kernel\.ptx, line (\d+)", error)
     learners = _learners_line(ptx, int(line.group(1))) if line else None
     return f"ptxas: {words}" + (f" (from line {learners} of the source)" if learners else "")

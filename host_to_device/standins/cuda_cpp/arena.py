@@ -190,7 +190,9 @@ class Arena:
             try:
                 offset = self.take(size)
             except OSError:
-                raise MemoryError(f"no memory for an array of {nbytes:,} bytes") from None
+                raise MemoryError(
+                    f"the machine has no memory left for an array of {nbytes:,} bytes"
+                ) from None
             self.mark(offset, nbytes)
         block = _Block(self.base + offset, nbytes)
         weakref.finalize(block, self.freed.append, (offset, size)).atexit = False

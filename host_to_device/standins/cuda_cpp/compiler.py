@@ -319,7 +319,7 @@ def explain(log: str, text: str) -> tuple[str, str]:
         return f"{name.group(1) if name else 'a name expression'}: {asked.group(2)}", log
     if first is None:
         if "PTX" in log or re.search(r"Assembler messages|<inline asm>", log):
-            return "inline PTX cannot run here: asm() is for a GPU's own instructions", log
+            return "the stand-in cannot run inline PTX: asm() holds instructions of a GPU", log
         error = re.search(r"(?:error|undefined reference).*", log)
         return error.group(0) if error else (log.strip().splitlines() or ["the compiler failed"])[-1], log
     line, words = int(first.group(1)), first.group(2)
@@ -328,11 +328,11 @@ def explain(log: str, text: str) -> tuple[str, str]:
     if "warpSize" in text and re.search(r"n't constant|constant expression|non-constant|length array", words):
         words += " (warpSize is a variable, for NVRTC as well: give a number)"
     if "<<<" in text:
-        words = "a kernel cannot launch kernels with <<<…>>> here"
+        words = "in the stand-in a kernel cannot launch kernels with <<<…>>>"
     if missing := re.match(r"'?([^':]+)'?(?::| file) (?:No such file|not found)", words):
         header = missing.group(1)
         words = (
-            f"there is no header {header} here"
+            f"the stand-in has no header {header}"
             if header.startswith(("cuda", "cub/", "thrust/", "cupy/", "mma", "cooperative", "nv/", "cu"))
             else f"cannot open source file {header}: NVRTC, too, has no headers of C++ or the system"
         )

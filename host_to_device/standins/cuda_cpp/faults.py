@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from host_to_device.standins.cuda_cpp import lines, sources
 from host_to_device.standins.cuda_cpp.errors import KernelFault, KernelStopped
 from host_to_device.standins.cuda_cpp.parameters import Passed
+from host_to_device.standins.positions import Position, thread_of
 
 FAULT = struct.Struct("<6Q3Q3Q160s")
 KINDS = {
@@ -30,7 +31,15 @@ FARTHEST = 1 << 30  # an array farther away than this, in bytes, is not mentione
 MOST_NAMED = 4  # arrays that one message mentions, the nearest first
 
 
-def read(data: bytes, kernel: str, path: str, arrays: Sequence[Passed], seconds: float) -> KernelFault:
+def read(
+    data: bytes,
+    kernel: str,
+    path: str,
+    arrays: Sequence[Passed],
+    seconds: float,
+    grid: Position,
+    block_size: Position,
+) -> KernelFault:
     """Return the error of a launch that failed.
 
     Parameters
@@ -45,6 +54,8 @@ def read(data: bytes, kernel: str, path: str, arrays: Sequence[Passed], seconds:
         The arrays of the launch.
     seconds
         The launch's time limit.
+    grid, block_size
+        The launch.
     """
     kind, line, pc, address, size, write, *rest, text = FAULT.unpack(data[: FAULT.size])
     block, thread, text = (
@@ -53,43 +64,43 @@ def read(data: bytes, kernel: str, path: str, arrays: Sequence[Passed], seconds:
         text.split(b"\0", 1)[0].decode("utf-8", "replace"),
     )
     line = line or (lines.line_of(path, pc, sources.FILE) if pc else 0)
-    name, words = KINDS[kind], text
+    name, who = KINDS[kind], thread_of(block, thread, grid, block_size)
     if name == "out of bounds":
-        words = _bounds(address, size, bool(write), text, arrays)
+        words = f"out of bounds: {who} {_bounds(address, size, bool(write), text, arrays)}"
     elif name == "stopped":
-        words = f"stopped after {seconds:g} s: a loop that never ends, or too little time"
-    elif name == "barrier divergence":
-        words = f"barrier divergence: {text}"
-    elif name == "warp divergence":
-        words = f"warp divergence: {text}"
+        words = f"stopped after {seconds:g} s in {who}: a loop never ends, or the launch needs more time"
+    elif name in ("barrier divergence", "warp divergence"):
+        words = f"{name}: {text}, in {who}"
     elif name == "division by zero":
-        words = "division by zero of whole numbers, which on a GPU gives a wrong number without a word"
+        words = (
+            f"division by zero: {who} divides a whole number by 0; a GPU gives a wrong number and no error"
+        )
     elif name == "stack overflow":
-        words = "stack overflow: too deep a recursion, or too large local arrays"
+        words = f"stack overflow: {who} recurses too deeply, or its local arrays are too large"
     elif name == "crash":
-        words = text or f"crash at address {address:#x}"
+        words = f"{text or f'crash at address {address:#x}'}, in {who}"
     else:
         name, _, rest_of_text = text.partition("\t")
-        words = f"{name}: {rest_of_text}" if rest_of_text else name
+        words = f"{name}: {rest_of_text}, in {who}" if rest_of_text else f"{name}, in {who}"
     where = f", line {line}" if line else ""
-    message = f"{kernel}{where}: {words}; block {block}, thread {thread}"
+    message = f"{kernel}{where}: {words}"
     kind_of_error = KernelStopped if kind == 2 else KernelFault
     return kind_of_error(message, name, line, block, thread)
 
 
 def _bounds(address: int, size: int, write: bool, text: str, arrays: Sequence[Passed]) -> str:
-    """Describe an access out of bounds.
+    """Return what a thread does out of bounds.
 
     An address `NEAR` an array counts as an element of it. An address farther away may have come from any array of the
     launch, so the message gives the address, and the element that it would be of each array.
     """
-    does = "write" if write else "read"
+    does = "writes" if write else "reads"
     if text:
         name, space, nbytes, offset = text.split("\t")
         what = {"0": f"variable {name}", "1": f"shared array {name}", "2": "dynamic shared memory"}[space]
-        return f"out of bounds: {does} of {size} bytes at byte {offset} of {what}, which has {nbytes} bytes"
+        return f"{does} {size} bytes at byte {offset} of {what}, which has {nbytes} bytes"
     if address < NULL_PAGES:
-        return f"out of bounds: {does} through a null pointer"
+        return f"{does} through a null pointer"
     known = sorted(arrays, key=lambda each: _distance(each, address))
     known = [each for each in known if _distance(each, address) <= FARTHEST][:MOST_NAMED]
 
@@ -98,8 +109,8 @@ def _bounds(address: int, size: int, write: bool, text: str, arrays: Sequence[Pa
 
     if known and _distance(known[0], address) <= NEAR:
         elements = known[0].array.nbytes // known[0].item_size(size)
-        return f"out of bounds: {does} of {element(known[0])}, which has {elements} elements"
-    words = f"out of bounds: {does} of {size} bytes at {address:#x}, which is in no array on the device"
+        return f"{does} {element(known[0])}, but {known[0].name} has {elements:,} elements"
+    words = f"{does} {size} bytes at {address:#x}, but no array on the device is there"
     if known:
         words += f"; counted from the launch's arrays it would be {' or '.join(sorted(map(element, known)))}"
     return words

@@ -218,7 +218,7 @@ class Function:
                 failed = fault
         watched = races.read(seen, str(path), arrays, grid, block) if watch else None
         if failed is not None:
-            fault = faults.read(failed, self.name, str(path), arrays, seconds)
+            fault = faults.read(failed, self.name, str(path), arrays, seconds, grid, block)
             fault.watched = watched
             raise fault
         return watched
@@ -228,17 +228,17 @@ class Function:
         args = tuple(args)
         if len(args) != len(self.parameters):
             raise ArgumentError(
-                f"{self.name} takes {len(self.parameters)} arguments ({self._signature()}), and {len(args)} were given"
+                f"{self.name} takes {len(self.parameters)} arguments ({self._signature()}), but the launch gives {len(args)}"
             )
         data, offsets = bytearray(), []
         arrays: list[Passed] = []
         for number, (value, parameter) in enumerate(zip(args, self.parameters, strict=True)):
             if isinstance(value, np.ndarray):
                 if not parameter.pointer:
-                    raise ArgumentError(f"{self._which(number)} takes a value, and an array was given")
+                    raise ArgumentError(f"{self._which(number)} takes a value, but the launch gives an array")
                 if value.size and not arena.owns(value):
                     raise ArgumentError(
-                        f"{self._which(number)} takes device memory, and a host array was given"
+                        f"{self._which(number)} takes device memory, but the launch gives a host array"
                     )
                 arrays.append(Passed(self.parameter_names[number] or f"argument {number + 1}", value))
                 bits = struct.pack("<Q", value.__array_interface__["data"][0] if value.size else 0)
@@ -247,7 +247,7 @@ class Function:
             if len(bits) != parameter.size:
                 kind = value.dtype if isinstance(value, np.generic) else type(value).__name__
                 raise ArgumentError(
-                    f"{self._which(number)} takes {parameter.size} bytes, and {kind} has {len(bits)}"
+                    f"{self._which(number)} takes {parameter.size} bytes, but {kind} has {len(bits)}"
                 )
             data += b"\0" * (-len(data) % 16)
             offsets.append(len(data))
@@ -267,22 +267,23 @@ class Function:
     def _died(self, death: worker.Died, seconds: float) -> KernelFault:
         if death.late:
             return KernelStopped(
-                f"{self.name} was stopped after {seconds:g} s: a loop that never ends, or too little time",
+                f"{self.name} was stopped after {seconds:g} s: a loop never ends, or the launch needs more time",
                 "stopped",
             )
         how = f" (signal {-death.code})" if death.code and death.code < 0 else ""
         return KernelFault(
-            f"{self.name} brought its process down{how}; the next launch has a new one", "crash"
+            f"{self.name} crashed the process that runs it{how}; the next launch starts a new process",
+            "crash",
         )
 
 
 def _size(name: str, given: tuple[int, int, int], most: tuple[int, int, int]) -> tuple[int, int, int]:
     given = tuple(int(each) for each in given)
     if len(given) != 3:
-        raise LaunchError(f"{name}={given}: three numbers are needed")
+        raise LaunchError(f"{name}={given}: give three numbers")
     for axis, number, limit in zip("xyz", given, most, strict=True):
         if not 1 <= number <= limit:
-            raise LaunchError(f"{name}={given}: along {axis} a device takes 1 to {limit}")
+            raise LaunchError(f"{name}={given}: give 1 to {limit} along {axis}")
     return given
 
 
@@ -373,7 +374,7 @@ class Module:
         if name in self.functions:
             return self.functions[name]
         raise LookupError(
-            f"there is no kernel {name!r} in this source, only {', '.join(self.names) or 'none at all'}"
+            f"this source has no kernel {name!r}, only {', '.join(self.names) or 'none at all'}"
         )
 
     @property
@@ -393,9 +394,7 @@ class Module:
         if name in self._globals:
             return self._globals[name]
         known = ", ".join(self._globals) or "none at all"
-        raise LookupError(
-            f"there is no __constant__ or __device__ variable {name!r} in this source, only {known}"
-        )
+        raise LookupError(f"this source has no __constant__ or __device__ variable {name!r}, only {known}")
 
 
 def compile(

@@ -13,7 +13,9 @@ import signal
 import struct
 import sys
 
-MEMORY = 1 << 30  # bytes that kernels may allocate besides the arena
+MEMORY = (
+    3 << 29
+)  # bytes besides the arena: for up to 128 modules, for stacks, and for watching a kernel's accesses
 
 
 class Runner:

@@ -25,6 +25,9 @@ from host_to_device.standins.cuda_cpp.errors import CompileError
 RUNNER = Path(__file__).with_name("runner.py")
 GRACE = 2.0  # seconds after its time limit in which a kernel may still stop by itself
 SMALL = 4096  # threads: a smaller launch runs in one process, since waking a second one takes longer
+# Modules that one process loads. Each takes about 2 MB of the process's limit (`MEMORY` in runner.py), and a process
+# without memory crashes, so a new one takes over before.
+MOST_MODULES = 128
 
 
 class Died(Exception):
@@ -42,6 +45,7 @@ class Worker:
         shared = arena()
         self.arena = shared
         self.mapped = 0
+        self.modules: set[str] = set()  # the paths of those that it has been asked to load
         if not sys.executable:
             raise CompileError(
                 "kernels run in a process of their own, and this Python does not know its own path"
@@ -119,6 +123,9 @@ def cores() -> int:
 
 def workers(count: int) -> list[Worker]:
     """Return `count` living processes; start those that are missing. The lock must be held."""
+    for worker in _workers:
+        if len(worker.modules) >= MOST_MODULES:
+            worker.kill()
     _workers[:] = [worker for worker in _workers if worker.process.poll() is None and worker.arena is arena()]
     while len(_workers) < count:
         _workers.append(Worker())
@@ -135,6 +142,13 @@ def stop() -> None:
 def ask(messages: list[tuple], seconds: float) -> list[tuple]:
     """Send each message to a different process, and return the answers.
 
+    Parameters
+    ----------
+    messages
+        The name of a function of runner.py, a module's path, and the function's other arguments.
+    seconds
+        Time limit.
+
     Raises
     ------
     Died
@@ -144,6 +158,7 @@ def ask(messages: list[tuple], seconds: float) -> list[tuple]:
         try:
             using = workers(len(messages))
             for worker, (name, *rest) in zip(using, messages, strict=True):
+                worker.modules.add(rest[0])
                 worker.send(name, *((worker.new_segments(), *rest) if name == "run" else rest))
             ends = time.monotonic() + seconds
             return [worker.receive(ends) for worker in using]

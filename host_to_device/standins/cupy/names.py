@@ -132,7 +132,7 @@ signal time tools
 
 # Why a name is left out, or what to use instead.
 REASONS = {
-    "cupyx.scipy": "the course does not use it; on the host SciPy has it",
+    "cupyx.scipy": "the course does not use it; use SciPy on the host",
 }
 OTHERWISE = "the course does not use it, or it needs a GPU"
 

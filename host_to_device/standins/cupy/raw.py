@@ -142,8 +142,8 @@ class RawKernel:
         if shared_mem > self._max_dynamic or static + shared_mem > max(self._max_dynamic, MAX_SHARED):
             raise launching.driver_error(
                 "CUDA_ERROR_INVALID_VALUE",
-                f"invalid argument: {self.name} wants {static + shared_mem:,} bytes of shared memory a block, "
-                f"{max(self._max_dynamic, MAX_SHARED):,} are there",
+                f"invalid argument: {self.name} needs {static + shared_mem:,} bytes of shared memory a block; at most "
+                f"{max(self._max_dynamic, MAX_SHARED):,} are allowed",
             )
         launching.launch(function, *sizes, passed, shared_mem, seed=seed, seconds=seconds)
 

@@ -45,7 +45,7 @@ def _atomic(name):
     def kind_of(array):
         """Return the type to which every value is converted first, as the signatures of Numba's atomics do."""
         if not isinstance(array, types.Array):
-            raise TypingError(f"cuda.{public}() takes an array and was given {array}")
+            raise TypingError(f"cuda.{public}() takes an array, but got {array}")
         if array.dtype not in allowed:
             raise TypingError(
                 f"cuda.{public}() is not defined for arrays of {array.dtype}: "
@@ -184,7 +184,7 @@ def _bits(name):
     @overload(stub)
     def choose(x):
         if not isinstance(x, types.Integer):
-            raise TypingError(f"cuda.{name}() takes an integer and was given {x}")
+            raise TypingError(f"cuda.{name}() takes an integer, but got {x}")
         width = 64 if x.bitwidth > 32 else 32
         mask = (1 << width) - 1
 

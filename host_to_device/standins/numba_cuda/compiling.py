@@ -451,6 +451,9 @@ _SHAPING = (
 )
 
 
+LOADED = "host_to_device_kernel_"  # with which the names of modules begin that were loaded from files
+
+
 @cache
 def _version() -> str:
     """Return a digest of everything, besides a kernel's own text, that influences its compiled code."""
@@ -520,12 +523,19 @@ def _from_disk(
             part.write(text)
         os.replace(part.name, path)
     module.texts[str(path)] = text
-    full_name = f"host_to_device_kernel_{name}"
+    full_name = f"{LOADED}{name}"
     spec = importlib.util.spec_from_file_location(full_name, path)
     loaded = importlib.util.module_from_spec(spec)
     sys.modules[full_name] = loaded  # Numba's cache finds a function's module by name
     spec.loader.exec_module(loaded)
     return _compiled(loaded.launch, module, arguments), _AGREEMENT in text
+
+
+def forget(launch: Callable) -> None:
+    """Let go of the module that `load` made for a launch function, so that its memory can be freed."""
+    name = getattr(launch, "__module__", "")
+    if name.startswith(LOADED) and getattr(sys.modules.get(name), "launch", None) is launch:
+        del sys.modules[name]
 
 
 def _whole(path: Path) -> str | None:

@@ -60,9 +60,9 @@ LEFT_OUT = {
     "MemoryPointer": "device memory is NumPy's here: use cuda.device_array",
     "MappedMemory": "device memory is NumPy's here: use cuda.mapped_array",
     "PinnedMemory": "device memory is NumPy's here: use cuda.pinned_array",
-    "profiling": "there is nothing here that NVIDIA's profilers could watch",
-    "profile_start": "there is nothing here that NVIDIA's profilers could watch",
-    "profile_stop": "there is nothing here that NVIDIA's profilers could watch",
+    "profiling": "NVIDIA's profilers need a GPU",
+    "profile_start": "NVIDIA's profilers need a GPU",
+    "profile_stop": "NVIDIA's profilers need a GPU",
     "runtime": "there is no CUDA runtime here, so it has no version",
     "nvvm": "kernels are not compiled for a GPU here",
     "cudadrv": "there is no CUDA driver here",
@@ -105,7 +105,7 @@ def missing(name: str) -> str:
     if name not in LEFT_OUT:
         known = [each for each in vars(sys.modules[__package__]) if not each.startswith("_")]
         meant = difflib.get_close_matches(name, known, 1, 0.7)
-        reason += f"; is cuda.{meant[0]} meant?" if meant else ""
+        reason += f"; did you mean cuda.{meant[0]}?" if meant else ""
     return f"cuda.{name} is not in host_to_device's stand-in for numba.cuda: {reason}"
 
 
@@ -198,7 +198,9 @@ def memory_of_this_machine() -> MemoryInfo:
     try:
         import psutil
     except ImportError:
-        raise NotImplementedError("this machine does not tell its memory: pip install psutil") from None
+        raise NotImplementedError(
+            "Cannot read this machine's memory size. Install psutil: pip install psutil"
+        ) from None
     memory = psutil.virtual_memory()
     return MemoryInfo(memory.available, memory.total)
 

@@ -35,6 +35,7 @@ from host_to_device.standins.numba_cuda.interpreting import (
 from host_to_device.standins.numba_cuda.settings import HAS_NUMBA, settings_now
 from host_to_device.standins.numba_cuda.streams import check_stream
 from host_to_device.standins.orders import orders
+from host_to_device.standins.positions import thread_of
 
 INVALID_VALUE = 1  # CUDA_ERROR_INVALID_VALUE
 LAUNCH_FAILED = "Call to cuLaunchKernel results in CUDA_ERROR_INVALID_VALUE"
@@ -406,7 +407,7 @@ class Launch:
         if isinstance(raised[0], KernelStopped):
             raise KernelStopped(
                 f"{self.kernel.__name__}() was stopped after {seconds:g} s, in {self.place(int(stop[1]), int(stop[2]))}: "
-                "a loop that never ends, or h2d.stand_in(seconds=…) for more time"
+                "a loop never ends, or the launch needs more time, which h2d.stand_in(seconds=…) gives"
             ) from None
         raise self.fault(raised[0], values, int(stop[1]), int(stop[2])) from None
 
@@ -451,8 +452,8 @@ class Launch:
         )
 
     def place(self, block: int, thread: int) -> str:
-        in_grid, in_block = self.position(block, thread)
-        return f"block {in_grid}, thread {in_block}"
+        """Return the name of a thread, such as "thread 5 of block 0", from the numbers of the two."""
+        return thread_of(*self.position(block, thread), self.grid, self.block)
 
     def interpreter(self, order: np.ndarray | None, seconds: float) -> Interpreter:
         shared = shared_arrays(self.arrays, self.shared)
@@ -477,7 +478,7 @@ class Launch:
         except KernelStopped:
             raise KernelStopped(
                 f"{self.kernel.__name__}() was stopped after {seconds:g} s, in {self.place(*runner.at)}: "
-                "a loop that never ends, or h2d.stand_in(seconds=…) for more time"
+                "a loop never ends, or the launch needs more time, which h2d.stand_in(seconds=…) gives"
             ) from None
         except Exception as problem:
             line = fault_line(problem, self.kernel.program)

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
 
 from host_to_device.standins.numba_cuda.flow import (
     CannotCut,
@@ -67,6 +72,54 @@ def versions(body: list[ast.stmt], parameters: list[str]) -> list[ast.stmt]:
     return result
 
 
+def is_literal(value: ast.expr, constants: Mapping[str, Any]) -> bool:
+    """Return whether an expression is a number as Numba's compiler knows it: `0`, `-1.5`, `float32(0)`.
+
+    Parameters
+    ----------
+    value
+        The expression.
+    constants
+        The objects behind the names of a program.
+    """
+    if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub):
+        value = value.operand
+    elif isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and len(value.args) == 1:
+        function = constants.get(value.func.id)
+        # Numba's types of numbers have a bit width; Numba itself is not there where kernels are only interpreted.
+        is_type = hasattr(function, "bitwidth") or (
+            isinstance(function, type) and issubclass(function, np.generic)
+        )
+        return is_type and not value.keywords and is_literal(value.args[0], constants)
+    return isinstance(value, ast.Constant) and isinstance(value.value, bool | int | float)
+
+
+def with_literals(body: list[ast.stmt], constants: Mapping[str, Any]) -> list[ast.stmt]:
+    """Put a number in the place of a variable that is set once, to this number, outside of branches and loops.
+
+    Numba's compiler knows the value of such a variable wherever it is read, and leaves out a branch that it decides.
+    Behind a barrier the variable would be a value like any other.
+    """
+    stores = Counter(
+        node.id
+        for statement in body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+    )
+    for place, statement in enumerate(body):
+        if not isinstance(statement, ast.Assign) or not is_literal(statement.value, constants):
+            continue
+        [target, *more] = statement.targets
+        if more or not isinstance(target, ast.Name) or stores[target.id] != 1:
+            continue
+        for later in body[place + 1 :]:
+            for node in [
+                each for each in ast.walk(later) if isinstance(each, ast.Name) and each.id == target.id
+            ]:
+                Replacer(node, ast.copy_location(copy.deepcopy(statement.value), node)).visit(later)
+    return body
+
+
 class Preparation:
     """The body of a kernel in which every wait is a separate statement.
 
@@ -81,6 +134,7 @@ class Preparation:
         self.scopes: dict[tuple[int, str], int] = {}
         self.counters = 0
         body = versions(Inliner(program).statements(tree.body), program.kernel.parameters)
+        body = with_literals(body, program.constants)
         self.body = self.give_scopes(self.separate(body))
 
     # -- every exchange of values becomes: set a value; wait; compute the result

@@ -294,7 +294,9 @@ class Rewriter(ast.NodeTransformer):
             return self.print_call(node)
         if self.builder.is_device_function(callee):
             if getattr(callee, "py_func", callee) in self.builder.open:
-                raise self.refuse(node, f"{callee.__name__}() calls itself: the stand-in runs no recursion")
+                raise self.refuse(
+                    node, f"{callee.__name__}() calls itself: the stand-in does not run recursion"
+                )
             function = self.builder.device_function(callee)
             self.waits |= function.waits
             node.args = [
@@ -323,7 +325,7 @@ class Rewriter(ast.NodeTransformer):
                 node, f"use of unsupported NumPy function 'numpy.{name}': a kernel takes math.{name}"
             )
         if isinstance(getattr(callee, "__self__", None), random.Random | np.random.RandomState):
-            raise self.refuse(node, f"{name}() of the host has no place in a kernel: use numba.cuda.random")
+            raise self.refuse(node, f"{name}() is a host function: in a kernel use numba.cuda.random")
         if (getattr(callee, "__module__", "") or "").startswith("numpy") and name in ARRAY_FUNCTIONS:
             raise self.refuse(
                 node,
@@ -388,7 +390,7 @@ class Rewriter(ast.NodeTransformer):
         if name in BLOCK_SYNCS[1:]:
             if isinstance(node.args[0], ast.Compare | ast.BoolOp):
                 raise self.refuse(
-                    node, f"cuda.{name}() takes an integer and was given a boolean: write int(condition)"
+                    node, f"cuda.{name}() takes an integer, but got a boolean: write int(condition)"
                 )
             arguments = [_expression("0", node), *arguments]
         call = ast.Call(

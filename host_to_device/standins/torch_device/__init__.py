@@ -53,7 +53,7 @@ def _load() -> Native:
     taken = torch._C._get_privateuse1_backend_name()
     if taken != "privateuseone":
         raise SetUpError(
-            f"PyTorch has room for one device of others, and {taken!r} has taken it: restart the kernel"
+            f"PyTorch takes one device from other projects, and {taken!r} is already loaded: restart the kernel"
         )
     try:
         native = Native(str(building.built(torch)))
@@ -120,6 +120,6 @@ def set_memory_limit(nbytes: int | None, device: int = 0) -> None:
         If the number of bytes is negative.
     """
     if nbytes is not None and nbytes < 0:
-        raise ValueError(f"a device cannot have {nbytes} bytes of memory")
+        raise ValueError(f"the memory of a device cannot be {nbytes} bytes")
     native = load()
     native.set_capacity(module.index_of(device), capacity() if nbytes is None else int(nbytes))

@@ -69,7 +69,7 @@ def without_nvrtc(monkeypatch):
             "line 1: cannot open source file iostream: NVRTC, too, has no headers of C++",
         ),
         ("#include <stdint.h>\n", "cannot open source file stdint.h"),
-        ("\n#include <cooperative_groups.h>\n", "line 2: there is no header cooperative_groups.h here"),
+        ("\n#include <cooperative_groups.h>\n", "line 2: the stand-in has no header cooperative_groups.h"),
         ("int g() { return 1; }", r"line 1: g\(\) has no __device__: host functions are refused"),
         (
             "__global__ void f() { __shared__ int x = 1; }",
@@ -78,9 +78,9 @@ def without_nvrtc(monkeypatch):
         ("__global__ int f() { return 1; }", "a __global__ function must have a void return type"),
         (
             "__global__ void g() {}\n__global__ void f() {\n g<<<1, 1>>>(); }",
-            "line 3: a kernel cannot launch kernels",
+            "line 3: in the stand-in a kernel cannot launch kernels",
         ),
-        ('__global__ void f() { asm volatile("bar.sync 0;"); }', "inline PTX cannot run here"),
+        ('__global__ void f() { asm volatile("bar.sync 0;"); }', "the stand-in cannot run inline PTX"),
         ("__global__ void f() { threadIdx.x = 1; }", "line 1: .*read-only"),
         (
             "__global__ void f() { __shared__ int x[warpSize]; }",
@@ -119,10 +119,10 @@ def test_too_much_static_shared_memory():
 
 def test_unknown_names():
     module = body("a[0] = n;", before="__constant__ int c[2];")
-    with pytest.raises(LookupError, match="there is no kernel 'g' in this source, only f"):
+    with pytest.raises(LookupError, match="this source has no kernel 'g', only f"):
         module.function("g")
     with pytest.raises(
-        LookupError, match="no __constant__ or __device__ variable 'd' in this source, only c"
+        LookupError, match="this source has no __constant__ or __device__ variable 'd', only c"
     ):
         module.get_global("d")
     with pytest.raises(CompileError, match="absent<int>"):
@@ -193,13 +193,13 @@ def test_nvrtc_gets_the_options_and_the_name_expressions(tmp_path):
 @pytest.mark.parametrize("header", ["cuda_fp16.h", "cooperative_groups.h", "cub/cub.cuh"])
 def test_a_header_that_only_nvrtc_lacks_is_not_the_error(monkeypatch, header):
     monkeypatch.setattr(nvrtc, "_headers", tuple)
-    with pytest.raises(CompileError, match=r"'x' was not declared|there is no header"):
+    with pytest.raises(CompileError, match=r"'x' was not declared|the stand-in has no header"):
         cuda_cpp.compile(f"#include <{header}>\n__global__ void f(int* a) {{ a[0] = x; }}")
 
 
 @needs_nvrtc
 def test_what_nvrtc_accepts_and_this_machine_cannot_run_is_told_as_before():
-    with pytest.raises(CompileError, match="inline PTX cannot run here"):
+    with pytest.raises(CompileError, match="the stand-in cannot run inline PTX"):
         cuda_cpp.compile('__global__ void f() { asm volatile("bar.sync 0;"); }')
 
 

@@ -1,6 +1,7 @@
 """What a kernel must not do: one line each, with the line of the source; and the next launch works."""
 
 import os
+import shutil
 import signal
 import threading
 import time
@@ -150,8 +151,8 @@ def test_reading_behind_an_array(module, device, seed):
     if seed is None:
         assert error.block == (3, 0, 0) and error.thread == (232, 0, 0)
         assert str(error) == (
-            f"no_guard, line {error.line}: out of bounds: read of x[1000], which has 1000 elements; "
-            "block (3, 0, 0), thread (232, 0, 0)"
+            f"no_guard, line {error.line}: out of bounds: thread 232 of block 3 reads x[1000], "
+            "but x has 1,000 elements"
         )
 
 
@@ -165,12 +166,12 @@ def test_writing_behind_an_array(module, device, seed):
         seed=seed,
     )
     assert error.line == line_of("y[i] = value")
-    assert "write of y[1" in str(error)
+    assert "writes y[1" in str(error)
 
 
 def test_writing_before_an_array(module, device):
     error = fault(module, "before", ONE, (4, 1, 1), (device(np.zeros(9, "f")),))
-    assert error.line == line_of("y[(int)threadIdx.x - 1]") and "write of y[-1], which has 9 elements" in str(
+    assert error.line == line_of("y[(int)threadIdx.x - 1]") and "writes y[-1], but y has 9 elements" in str(
         error
     )
 
@@ -179,7 +180,7 @@ def test_writing_before_an_array(module, device):
 def test_an_access_near_an_array_is_named_as_its_element(module, device, beyond):
     x = device(np.zeros(1_000_000, "f"))
     error = fault(module, "at", ONE, ONE, (x, x, np.int64(x.size + beyond)))
-    assert f"write of x[{x.size + beyond}], which has 1000000 elements" in str(error)
+    assert f"writes x[{x.size + beyond}], but x has 1,000,000 elements" in str(error)
 
 
 def test_an_access_far_from_every_array_is_not_said_to_be_of_the_nearest(module, device):
@@ -194,15 +195,15 @@ def test_an_access_far_from_every_array_is_not_said_to_be_of_the_nearest(module,
     address = y.ctypes.data + y.nbytes + 40_000
     assert error.kind == "out of bounds" and error.line == line_of("x[i] = 1")
     assert (
-        f"write of 4 bytes at {address:#x}, which is in no array on the device; counted from the launch's arrays "
-        f"it would be x[{end + 10_000}] or y[50010000]; block"
+        f"writes 4 bytes at {address:#x}, but no array on the device is there; counted from the launch's arrays "
+        f"it would be x[{end + 10_000}] or y[50010000]"
     ) in str(error)
 
 
 def test_an_address_far_away_mentions_no_array(module, device):
     x = device(np.zeros(9, "f"))
     error = fault(module, "at", ONE, ONE, (x, x, np.int64(1 << 40)))
-    assert "which is in no array on the device; block" in str(error)
+    assert "but no array on the device is there" in str(error)
 
 
 def test_an_array_that_is_gone(module, device):
@@ -356,9 +357,21 @@ def test_a_process_that_dies_with_its_kernel_is_replaced(module, device):
     killer = threading.Timer(0.3, victim.kill)
     killer.start()
     error = fault(module, "forever", ONE, ONE, (device([0, 0], np.int32),), seconds=20)
-    assert error.kind == "crash" and "brought its process down (signal 9)" in str(error)
+    assert error.kind == "crash" and "crashed the process that runs it (signal 9)" in str(error)
     module.function("good")(ONE, (8, 1, 1), (out,))
     assert out[7] == 8
+
+
+def test_a_process_that_has_loaded_many_modules_is_replaced_before_it_has_no_memory_left(device, tmp_path):
+    """In one process, the 415th module was too many: the launch ended with signal 11."""
+    copied = cuda_cpp.compile('extern "C" __global__ void again(int* p) { p[threadIdx.x] += 1; }')
+    source, out = copied.path, device(np.zeros(8, np.int32))
+    for number in range(500):
+        copied._files[False] = tmp_path / f"{number}.so"
+        shutil.copy(source, copied.path)
+        copied.function("again")(ONE, (8, 1, 1), (out,))
+        copied.path.unlink()
+    assert out.tolist() == [500] * 8
 
 
 def test_every_fault_leaves_the_next_launch_alone(module, device):
@@ -372,15 +385,15 @@ def test_every_fault_leaves_the_next_launch_alone(module, device):
 @pytest.mark.parametrize(
     ("grid", "block", "shared", "words"),
     [
-        (ONE, (1025, 1, 1), 0, r"block=\(1025, 1, 1\): along x a device takes 1 to 1024"),
+        (ONE, (1025, 1, 1), 0, r"block=\(1025, 1, 1\): give 1 to 1024 along x"),
         (ONE, (32, 33, 1), 0, "a block of 1056 threads: a device takes at most 1024"),
-        (ONE, (1, 1, 65), 0, "along z a device takes 1 to 64"),
-        ((0, 1, 1), ONE, 0, "along x a device takes 1 to 2147483647"),
-        ((1, 65536, 1), ONE, 0, "along y a device takes 1 to 65535"),
-        (ONE, (0, 1, 1), 0, "along x a device takes 1 to 1024"),
+        (ONE, (1, 1, 65), 0, "give 1 to 64 along z"),
+        ((0, 1, 1), ONE, 0, "give 1 to 2147483647 along x"),
+        ((1, 65536, 1), ONE, 0, "give 1 to 65535 along y"),
+        (ONE, (0, 1, 1), 0, "give 1 to 1024 along x"),
         (ONE, ONE, 49153, "49153 bytes of shared memory for a block: a device gives 49152 at most"),
         (ONE, ONE, -1, "shared memory"),
-        ((1, 1), ONE, 0, "three numbers"),
+        ((1, 1), ONE, 0, "give three numbers"),
     ],
 )
 def test_launch_limits(module, device, grid, block, shared, words):
@@ -391,12 +404,12 @@ def test_launch_limits(module, device, grid, block, shared, words):
 def test_wrong_arguments(module, device):
     division, memory = module.function("division"), device([0], np.int32)
     for args, words in (
-        ((), r"division takes 2 arguments \(int \*p, int n\), and 0 were given"),
-        ((memory, np.int32(1), np.int32(1)), "and 3 were given"),
-        ((memory, np.float64(1)), r"parameter 2 of division, int n, takes 4 bytes, and float64 has 8"),
-        ((memory, memory), "takes a value, and an array was given"),
-        ((np.int32(0), np.int32(0)), r"parameter 1 of division, int \*p, takes 8 bytes, and int32 has 4"),
-        ((np.zeros(4, np.int32), np.int32(1)), "takes device memory, and a host array was given"),
+        ((), r"division takes 2 arguments \(int \*p, int n\), but the launch gives 0"),
+        ((memory, np.int32(1), np.int32(1)), "but the launch gives 3"),
+        ((memory, np.float64(1)), r"parameter 2 of division, int n, takes 4 bytes, but float64 has 8"),
+        ((memory, memory), "takes a value, but the launch gives an array"),
+        ((np.int32(0), np.int32(0)), r"parameter 1 of division, int \*p, takes 8 bytes, but int32 has 4"),
+        ((np.zeros(4, np.int32), np.int32(1)), "takes device memory, but the launch gives a host array"),
     ):
         with pytest.raises(cuda_cpp.ArgumentError, match=words):
             division(ONE, ONE, args)

@@ -2,9 +2,12 @@
 
 import re
 
+import pytest
+
 from benchmarks import cuda_cpp
 
 
+@pytest.mark.slow  # a benchmark
 def test_the_benchmark_prints_its_tables(monkeypatch):
     monkeypatch.setattr(
         cuda_cpp,

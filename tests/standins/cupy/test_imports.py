@@ -78,7 +78,7 @@ def test_a_real_cupy_comes_back_and_is_named_if_it_was_imported_too_early(tmp_pa
             print(problem)
         """)
     assert lines == [
-        "cupy was imported before h2d.start(), and cp would stay without a GPU: restart the kernel and run "
+        "cupy was imported before h2d.start(), so cp would not use the stand-ins: restart the kernel and run "
         "this cell first"
     ]
 

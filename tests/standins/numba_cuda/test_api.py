@@ -162,7 +162,7 @@ def test_every_way_to_import_gives_the_stand_in_and_then_the_real_module():
         from numba import cuda
         assert cuda is stand_in is numba.cuda is sys.modules["numba.cuda"]
         """)
-    assert len(lines) == 3 and all("Stand-ins for numba.cuda and cupy run" in line for line in lines)
+    assert len(lines) == 3 and all("stand-ins for numba.cuda and cupy" in line for line in lines)
 
 
 def test_stop_before_numba_is_imported():
@@ -190,7 +190,7 @@ def test_what_was_imported_too_early_is_named():
             print(problem)
         """)
     assert len(lines) == 1
-    assert "compile_kernel, cuda would stay without a GPU" in lines[0]
+    assert "compile_kernel, cuda would not use the stand-ins" in lines[0]
 
 
 # ---- what things say they are

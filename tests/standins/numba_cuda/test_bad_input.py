@@ -33,7 +33,11 @@ from host_to_device.standins.numba_cuda.errors import KernelStopped  # noqa: E40
 
 pytestmark = pytest.mark.filterwarnings("ignore:Host array used in CUDA kernel")
 MODES = pytest.mark.parametrize("interpreted", [False, True], ids=["compiled", "interpreted"])
-BLOCK_0 = r"in block \(0, 0, 0\), thread "
+
+
+def of_block_0(thread=r"\d+"):
+    """Return the pattern of a thread's name at the end of a message."""
+    return rf"in thread {thread} of block 0"
 
 
 @pytest.fixture(params=[False, True], ids=["compiled", "interpreted"])
@@ -254,7 +258,7 @@ CANNOT_SAY = {
     opens_a_file: r"open\(\) is not available in a kernel",
     copies: r"cuda.to_device\(\) belongs to the host",
     calls_the_host: r"square_of_host\(\) is an ordinary Python function.*device=True",
-    calls_itself: r"calls itself: the stand-in runs no recursion",
+    calls_itself: r"calls itself: the stand-in does not run recursion",
     knows_no_cuda_name: "cuda.frobnicate is not in host_to_device's stand-in",
     wants_an_axis: "cuda.threadIdx has no 'w'",
     wants_no_axis: "cuda.threadIdx is used by its parts: x, y, z",
@@ -439,7 +443,9 @@ def test_interpreted_names_the_line_where_it_stops(kernel):
         except Exception as problem:
             line = str(problem)
             assert "\n" not in line and "_h2d_" not in line
-            assert re.match(rf"{kernel.__name__}\(\), test_bad_input.py, line \d+: .*{BLOCK_0}", line), line
+            assert re.match(rf"{kernel.__name__}\(\), test_bad_input.py, line \d+: .*{of_block_0()}", line), (
+                line
+            )
 
 
 # ---- arguments
@@ -755,17 +761,17 @@ def fails_in_a_device_function(x):
 @pytest.mark.parametrize(
     ("kernel", "block", "kind", "words", "thread"),
     [
-        (raises, 4, ValueError, ": five is unlucky", "1, 0, 0"),
-        (raises_its_own, 4, Unlucky, ": one", "1, 0, 0"),
-        (raises_nothing_said, (2, 2), ValueError, "", "0, 1, 0"),
-        (asserts, 4, AssertionError, ": too big", "0, 0, 0"),
-        (fails_in_a_device_function, 4, ZeroDivisionError, ": below", "0, 0, 0"),
+        (raises, 4, ValueError, ": five is unlucky", "1"),
+        (raises_its_own, 4, Unlucky, ": one", "1"),
+        (raises_nothing_said, (2, 2), ValueError, "", r"\(0, 1\)"),
+        (asserts, 4, AssertionError, ": too big", "0"),
+        (fails_in_a_device_function, 4, ZeroDivisionError, ": below", "0"),
     ],
 )
 def test_exception_in_a_kernel(kernel, block, kind, words, thread, mode):
     place = here(fails_below if kernel is fails_in_a_device_function else kernel)
     number = "1" if kernel is raises else "0"
-    line = rf"^{kernel.__name__}\(\), {place}{words}, in block \({number}, 0, 0\), thread \({thread}\)$"
+    line = rf"^{kernel.__name__}\(\), {place}{words}, in thread {thread} of block {number}$"
     refused(kind, line, kernel[2, block], ones(16))
     assert still_works()
 
@@ -780,7 +786,7 @@ def prints_and_fails_once(x):
 
 
 def test_looking_for_the_line_is_not_seen(capsys):
-    words = rf"^prints_and_fails_once\(\): .*out of bounds, {BLOCK_0}\(0, 0, 0\)$"
+    words = rf"^prints_and_fails_once\(\): .*out of bounds, {of_block_0(0)}$"
     refused(IndexError, words, prints_and_fails_once[1, 1], ones())
     assert capsys.readouterr().out == "once\n"
 
@@ -830,7 +836,7 @@ def test_index_out_of_bounds(kernel, first, thread, mode):
     index = first + (thread if kernel in (writes_at, shared_too_small) else 0)
     words = (
         rf"^{kernel.__name__}\(\), {here(kernel)}: index {index} is out of bounds for axis 0 with size {size}, "
-        rf"{BLOCK_0}\({thread}, 0, 0\)$"
+        rf"{of_block_0(thread)}$"
     )
     refused(IndexError, words, kernel[1, 4], memory[8:16], first)
     around = memory.copy_to_host()
@@ -894,9 +900,7 @@ ENDLESS = [
 @pytest.mark.parametrize("kernel", ENDLESS, ids=lambda kernel: kernel.__name__)
 def test_endless_kernel_is_stopped(kernel, mode):
     """The time is that of the launch: compiling, on the first one, does not count."""
-    words = (
-        rf"^{kernel.__name__}\(\) was stopped after 0.3 s, {BLOCK_0}\(\d, 0, 0\): .*h2d.stand_in\(seconds=…\)"
-    )
+    words = rf"^{kernel.__name__}\(\) was stopped after 0.3 s, {of_block_0()}: .*h2d.stand_in\(seconds=…\)"
     with cuda.stand_in(seconds=0.3):
         refused(KernelStopped, words, kernel[1, 4], ones())
         began = time.monotonic()

@@ -24,7 +24,7 @@ from host_to_device.standins import imports
 
 imports.redirect()
 
-from numba import cuda, float32  # noqa: E402
+from numba import cuda, float32, njit  # noqa: E402
 
 from tests.numbas_own import UNCOVER  # noqa: E402
 
@@ -582,6 +582,39 @@ def test_variable_may_change_its_type_after_a_barrier():
     assert same(squares, (x * x).astype(np.float64)).all()
     assert (same_n == n).all()
     assert (halves == x * np.float64(0.5) + n * 0.5).all()
+
+
+@cuda.jit
+def a_number_behind_a_barrier(whole, sums, zeros):
+    i = cuda.grid(1)
+    known = 0
+    zero = float32(0)
+    small = whole[i] - whole[i]
+    cuda.syncthreads()
+    sums[i] = -small + (whole[i] if known == known else small * 0.5)
+    zeros[i] = min(-0.0 * sums[i], zero)
+
+
+@njit
+def a_number(whole, sums, zeros):
+    for i in range(len(whole)):
+        known = 0
+        zero = float32(0)
+        small = whole[i] - whole[i]
+        sums[i] = -small + (whole[i] if known == known else small * 0.5)
+        zeros[i] = min(-0.0 * sums[i], zero)
+
+
+def test_a_number_is_known_behind_a_barrier():
+    """Numba leaves out the branch that it decides, and so the branch's type."""
+    whole = np.array([2**63 - 1, 2**62 + 1, 3])
+    outputs = [cuda.to_device(np.zeros(3, kind)) for kind in ("int64", "float64")]
+    right = [np.zeros(3, np.int64), np.zeros(3)]
+    a_number_behind_a_barrier[1, 3](cuda.to_device(whole), *outputs)
+    a_number(whole, *right)
+    assert right[0].tolist() == whole.tolist(), "Numba keeps whole numbers whole"
+    for output, wanted in zip(outputs, right, strict=True):
+        assert same(output.copy_to_host(), wanted).all()
 
 
 @cuda.jit

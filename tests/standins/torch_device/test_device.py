@@ -394,7 +394,7 @@ def test_limits_are_of_one_device(dev, memory):
         torch.ones(MIB, device=dev)
     finally:
         torch_device.set_memory_limit(None, device=1)
-    with pytest.raises(ValueError, match="cannot have -1 bytes"):
+    with pytest.raises(ValueError, match="cannot be -1 bytes"):
         torch_device.set_memory_limit(-1)
     with pytest.raises(TypeError, match="must be `float`"):
         memory.set_per_process_memory_fraction(1)

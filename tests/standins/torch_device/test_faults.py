@@ -1,6 +1,7 @@
 """What may go wrong with PyTorch's stand-in device: building it, forks, threads, and the end of things."""
 
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -69,7 +70,7 @@ def test_each_version_of_pytorch_has_its_own_device(other, capsys):
     assert one != two and one.exists() and two.exists() and runs() == 2
     assert building.built(version("2.11.0")) == one and runs() == 2
     said = capsys.readouterr().out
-    assert "once for torch 2.11.0 … 0 s\n" in said and said.count("\n") == 2
+    assert re.search(r"once for torch 2\.11\.0 … \d+ s\n", said) and said.count("\n") == 2
     assert one.stat().st_mode & 0o022 == one.parent.stat().st_mode & 0o077 == 0
 
 
@@ -160,7 +161,9 @@ def test_no_pytorch_is_one_line(monkeypatch):
 def test_a_gpu_that_is_not_there_is_one_line(monkeypatch):
     monkeypatch.setenv("H2D_MACHINE", "gpu")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(SetUpError, match="H2D_MACHINE is 'gpu', but PyTorch finds no GPU here"):
+    with pytest.raises(
+        SetUpError, match="H2D_MACHINE is 'gpu', but PyTorch finds no GPU: install PyTorch for CUDA"
+    ):
         devices.device()
 
 
@@ -190,7 +193,10 @@ def test_the_place_may_be_taken():
         except h2d.SetUpError as problem:
             print(problem)
     """)
-    assert said == "PyTorch has room for one device of others, and 'npu' has taken it: restart the kernel\n"
+    assert (
+        said
+        == "PyTorch takes one device from other projects, and 'npu' is already loaded: restart the kernel\n"
+    )
 
 
 def test_a_forked_process_is_told_and_workers_of_a_loader_are_not_disturbed():

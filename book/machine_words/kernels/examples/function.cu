@@ -1,0 +1,4 @@
+extern "C" __global__ void function(const float *x, float *out)
+{
+    out[threadIdx.x] = rsqrtf(x[threadIdx.x]);
+}
