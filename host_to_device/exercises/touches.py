@@ -138,7 +138,9 @@ def _watched(
     launch: Launch, values: tuple, arguments: Sequence[Any], names: Sequence[str] | None
 ) -> dict[str, Any]:
     """Run a launch under watch and return what `touches` returns."""
-    seconds = min(MOST_SECONDS, safety.seconds_left() / 2)
+    seconds = min(
+        MOST_SECONDS, safety.BUSY * safety.seconds_left() / 2
+    )  # below the limit of the processor's time
     options = CheckOptions((), (), (), 1, seconds, MOST_ACCESSES, 32, "7.5", False, False, True)
     program = launch.kernel.program
     run = Run(launch.kernel, program, options, launch, values, time.monotonic(), [])
