@@ -496,11 +496,10 @@ class Tracked:
 
 def of_group(named: dict[str, np.ndarray], moment: Moment, report: Callable[[Fault], None]) -> Memory:
     """Return the record of the allocation that arguments share; an argument that shares none has its own."""
-    if len(named) == 1:
-        ((name, array),) = named.items()
-        memory = Memory(array, name, "global", moment, report, 1 if array.dtype.names else 0)
+    whole = next(iter(named.values()))
+    if len(named) == 1 and whole.base is None:
+        memory = Memory(whole, next(iter(named)), "global", moment, report, 1 if whole.dtype.names else 0)
     else:
-        whole = next(iter(named.values()))
         while whole.base is not None:
             whole = whole.base
         start = whole.__array_interface__["data"][0]

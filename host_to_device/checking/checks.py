@@ -15,7 +15,8 @@ from host_to_device.checking.options import CheckOptions, names, positive, whole
 from host_to_device.checking.report import Finding, Report
 from host_to_device.checking.schedules import Run
 from host_to_device.standins import events
-from host_to_device.standins.kernels import is_raw, name_of, on_host, stand_in_of
+from host_to_device.standins.host_copies import HostCopies, without_stream
+from host_to_device.standins.kernels import is_raw, name_of, stand_in_of
 from host_to_device.standins.numba_cuda import rewriting
 from host_to_device.standins.numba_cuda.launching import Launch, dimensions, is_device_function
 from host_to_device.standins.numba_cuda.rewriting import WARP_SIZE
@@ -154,29 +155,26 @@ class Check:
         began = time.monotonic()
         if is_raw(self.kernel):
             return RawRun(self.kernel, self.options, configuration, arguments, began).report()
+        configuration = without_stream(configuration)
         griddim, blockdim, *rest = configuration
         grid, block = (
             dimensions(size, name, None) for size, name in ((griddim, "griddim"), (blockdim, "blockdim"))
         )
         dynamic = int(rest[1]) if len(rest) > 1 else 0
-        values = [on_host(value) for value in arguments]
-        arrays = self.shared_arrays(values)
+        copies = HostCopies(arguments)
+        arrays = self.shared_arrays(copies.values)
         if found := limits.broken(grid, block, arrays, dynamic, self.options.capability):
             return self.refused(found, began)
         launch = Launch(self.kernel, *configuration)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about host arrays that a launch copies
-            prepared = launch.prepare(tuple(values), {}, [])
+            prepared = launch.prepare(tuple(copies.values), {}, [])
         parameters = self.kernel.program.kernel.parameters
         self.options.refuse_unknown_names(
             self.kernel.__name__,
             [name for name, value in zip(parameters, prepared, strict=True) if isinstance(value, np.ndarray)],
         )
-        copied = [
-            name
-            for name, value, given in zip(parameters, values, arguments, strict=True)
-            if value is not given
-        ]
+        copied = [name for name, given in zip(parameters, arguments, strict=True) if copies.copied(given)]
         remarks = [f"The check copied from the GPU: {', '.join(copied)}."] if copied else []
         return Run(self.kernel, self.program, self.options, launch, prepared, began, remarks).report()
 

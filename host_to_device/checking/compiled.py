@@ -73,7 +73,7 @@ class CompiledWatch:
         try:
             told, self.sites = instrumenting.instrumented(program)
             self.module = _Module(told, launch.arrays)
-            self.launcher, _ = compiling.load(self.module, tuple(map(typeof, _copied(values))))
+            self.launcher, _ = compiling.load(self.module, _kinds(values))
         except (instrumenting.CannotWatch, compiling.NotCompilable, NumbaError) as problem:
             raise Unwatchable(str(problem).splitlines()[0]) from None
 
@@ -93,7 +93,7 @@ def compiled_watch(program: Program, launch: Launch, values: tuple) -> CompiledW
         If it does something that only the interpreter watches.
     """
     arrays = tuple(each.dtype for each in launch.arrays)
-    key = program.kernel.original, tuple(map(typeof, _copied(values))), arrays
+    key = program.kernel.original, _kinds(values), arrays
     found = _KEPT.get(key)
     if found is None:
         try:
@@ -112,8 +112,10 @@ def compiled_watch(program: Program, launch: Launch, values: tuple) -> CompiledW
     return found
 
 
-def _copied(values: tuple) -> list:
-    return [np.ascontiguousarray(value) if isinstance(value, np.ndarray) else value for value in values]
+def _kinds(values: tuple) -> tuple:
+    """Return Numba's types of the arguments; those of arrays are their copies', which can be written."""
+    kinds = map(typeof, values)
+    return tuple(kind.copy(readonly=False) if isinstance(kind, types.Array) else kind for kind in kinds)
 
 
 class Launched:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +12,13 @@ import numpy as np
 
 from host_to_device.checking.accesses import FILLS, NONSENSE, OutOfBudget
 from host_to_device.checking.causes import Causes, essence
-from host_to_device.checking.copies import overlapping_copies
 from host_to_device.checking.interpreted import Watch
 from host_to_device.checking.notes import Note, Notes, line_events
 from host_to_device.checking.options import CheckOptions
 from host_to_device.checking.outcomes import Difference, compared, orders_of, unwritten_text
 from host_to_device.checking.places import Place, Source
 from host_to_device.checking.report import Finding, Report
+from host_to_device.standins.copies import overlapping_copies
 from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStopped
 from host_to_device.standins.numba_cuda.interpreting import as_seen, shared_arrays
 from host_to_device.standins.numba_cuda.launching import HAS_NUMBA, CUDADispatcher, Launch, time_limit
@@ -370,9 +370,13 @@ class Run:
         return list(zip(self.program.kernel.parameters, self.values, strict=True))
 
     def groups(self) -> list[dict[str, np.ndarray]]:
-        """Return fresh copies of the arrays, those together that share memory."""
+        """Return fresh copies of the arrays, also of those within tuples, those together that share memory."""
         return overlapping_copies(
-            {name: value for name, value in self.named_values() if isinstance(value, np.ndarray)}
+            {
+                name: array
+                for parameter, value in self.named_values()
+                for name, array in _arrays_in(value, parameter)
+            }
         )
 
     def arguments(self, watch: Watch) -> tuple[dict[str, np.ndarray], tuple]:
@@ -382,10 +386,7 @@ class Run:
         for group in self.groups():
             arrays |= group
             tracked |= watch.watch(group)
-        arguments = tuple(
-            tracked[name] if name in tracked else _within_tuples(value, watch, name)
-            for name, value in self.named_values()
-        )
+        arguments = tuple(_as_watched(value, name, tracked) for name, value in self.named_values())
         return arrays, arguments
 
     # -- what follows from the results
@@ -509,10 +510,17 @@ def _dependence(difference: Difference, result: Result) -> str:
     return difference.text(how) + repeat
 
 
-def _within_tuples(value: Any, watch: Watch, name: str) -> Any:
-    """Return a number, or a tuple whose arrays are watched, too."""
-    if isinstance(value, tuple):
-        return tuple(_within_tuples(each, watch, f"{name}[{k}]") for k, each in enumerate(value))
+def _arrays_in(value: Any, name: str) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield the arrays of an argument by name: the argument itself as `x`, those of a tuple as `x[0]`, `x[1]`."""
     if isinstance(value, np.ndarray):
-        return watch.watch({name: value.copy()})[name]
-    return as_seen(value)
+        yield name, value
+    elif isinstance(value, tuple):
+        for k, each in enumerate(value):
+            yield from _arrays_in(each, f"{name}[{k}]")
+
+
+def _as_watched(value: Any, name: str, tracked: dict[str, Any]) -> Any:
+    """Return an argument as the watched kernel gets it, the arrays of a tuple, too."""
+    if isinstance(value, tuple):
+        return tuple(_as_watched(each, f"{name}[{k}]", tracked) for k, each in enumerate(value))
+    return tracked[name] if name in tracked else as_seen(value)

@@ -1,13 +1,10 @@
-"""Recognise a kernel and bring its arguments to the stand-ins, for functions that run kernels on the CPU."""
+"""Recognise a kernel, for functions that run kernels on the CPU."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from host_to_device.standins.numba_cuda.launching import CUDADispatcher, Launch
-from host_to_device.standins.numba_cuda.memory import is_cuda_array, is_stand_in_memory
 
 
 def is_raw(kernel: Any) -> bool:
@@ -47,29 +44,30 @@ def stand_in_of(kernel: Any, caller: str, more: str = "") -> Any:
     if is_of_numba or isinstance(kernel, CUDADispatcher):
         if getattr(kernel, "device", False) or kernel.targetoptions.get("device"):
             raise TypeError(f"{name}() is a device function: give {caller} a kernel that calls it")
-        return CUDADispatcher(kernel.py_func, False, []) if is_of_numba else kernel
+        return CUDADispatcher(kernel.py_func, False, _signatures(kernel)) if is_of_numba else kernel
     if type(kernel).__module__.removeprefix("host_to_device.standins.").split(".")[0] == "cupy":
         raise TypeError(f"{caller} cannot launch {type(kernel).__name__}: give it a RawKernel")
-    if isinstance(kernel, Launch):
+    launched = launched_kernel(kernel)
+    if launched is not None:
         raise TypeError(
-            f"{caller} takes the kernel by itself: {caller}({kernel.kernel.__name__}{more})[grid, block](…)"
+            f"{caller} takes the kernel by itself: {caller}({name_of(launched)}{more})[grid, block](…)"
         )
     if callable(kernel):
         raise TypeError(f"{name}() is a host function: {caller} takes a kernel made by @cuda.jit")
     raise TypeError(f"{caller} takes a kernel made by @cuda.jit, and got {kernel!r}")
 
 
-def on_host(value: Any) -> Any:
-    """Return an argument as the stand-ins take it: an array on a real GPU is copied to the host.
+def launched_kernel(value: Any) -> Any:
+    """Return the kernel of a kernel with its launch configuration, `kernel[grid, block]`; None for anything else."""
+    if isinstance(value, Launch):
+        return value.kernel
+    is_of_numba = type(value).__name__ == "_LaunchConfiguration" and hasattr(value, "dispatcher")
+    return value.dispatcher if is_of_numba else None
 
-    Everything else is returned as it is, the stand-ins' own arrays too.
+
+def _signatures(kernel: Any) -> list[tuple]:
+    """Return the signatures that one of Numba's kernels was declared with; nothing if its launches decide its types.
+
+    Numba compiles a kernel with signatures at once, and for no other types afterwards.
     """
-    if type(value).__module__.startswith("host_to_device") or isinstance(value, np.ndarray):
-        return value
-    if is_stand_in_memory(value):  # the stand-in's CuPy arrays, whose class calls itself cupy.ndarray
-        return value
-    if hasattr(value, "copy_to_host"):
-        return value.copy_to_host()
-    if is_cuda_array(value):
-        return value.get() if hasattr(value, "get") else value.detach().cpu().numpy()
-    return value
+    return [] if getattr(kernel, "_can_compile", True) else list(kernel.overloads)

@@ -6,9 +6,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from host_to_device.standins.kernels import is_raw, name_of, on_host, stand_in_of
+from host_to_device.standins.host_copies import HostCopies, on_gpu, without_stream
+from host_to_device.standins.kernels import is_raw, name_of, stand_in_of
 from host_to_device.standins.numba_cuda.launching import CUDADispatcher, dimensions, settings_now
 
 WARP_SIZES = (32, 64)
@@ -94,18 +93,20 @@ class OfWarpSize:
     def run_python(self, configuration: tuple, arguments: tuple) -> None:
         kernel = self.kernel
         if kernel.warp_size != self.warp_size:
-            kernel = CUDADispatcher(kernel.py_func, False, [], warp_size=self.warp_size)
-        values = [on_host(value) for value in arguments]
+            signatures = kernel.given_signatures
+            kernel = CUDADispatcher(kernel.py_func, False, signatures, warp_size=self.warp_size)
+        copies = HostCopies(arguments)
         with warnings.catch_warnings():
             warnings.simplefilter(
                 "ignore"
             )  # about host arrays that a launch copies: here nothing crosses a bus
-            kernel[configuration](*values)
-        _back(arguments, values)
+            kernel[without_stream(configuration)](*copies.values)
+        copies.copy_back()
 
     def run_raw(self, configuration: tuple, arguments: tuple) -> None:
-        from host_to_device.standins import cuda_cpp, cupy
+        from host_to_device.standins import cuda_cpp
         from host_to_device.standins.cupy import launching
+        from host_to_device.standins.cupy.copying import copies, copy_back
         from host_to_device.standins.cupy.generated import with_complex
         from host_to_device.standins.cupy.raw import RawKernel
 
@@ -121,27 +122,10 @@ class OfWarpSize:
             warp_size=self.warp_size,
         )
         function = module.function(given.name)
-        values = [
-            value if value is original else cupy.array(value)
-            for value, original in zip(map(on_host, arguments), arguments, strict=True)
-        ]
+        on_stand_in = copies({number: each for number, each in enumerate(arguments) if on_gpu(each)})
+        values = [on_stand_in.get(number, each) for number, each in enumerate(arguments)]
         passed = RawKernel(given.code, given.name, options)._passed(function, values)
         now = settings_now()
         launching.launch(function, *sizes, passed, shared, seed=now.seed, seconds=now.seconds)
-        _back(arguments, values)
-
-
-def _back(arguments: tuple, after: list) -> None:
-    """Copy the results of a launch back to the real GPU's arrays from which its arguments were copied."""
-    for original, value in zip(arguments, after, strict=True):
-        if value is original:
-            continue
-        host = value.get() if hasattr(value, "get") else value
-        if hasattr(original, "copy_to_device"):
-            original.copy_to_device(np.ascontiguousarray(host))
-        elif hasattr(original, "set"):
-            original.set(np.asarray(host))
-        else:
-            import torch
-
-            original.detach().copy_(torch.from_numpy(np.asarray(host)))
+        for number, copy in on_stand_in.items():
+            copy_back(copy, arguments[number])
