@@ -1,8 +1,9 @@
 """`h2d.count()`: count the copies, waits, allocations and operations that a program asks of a device.
 
-The table says what each call counts as, for the libraries as they behave on a GPU. Its sources are the code of Numba
-0.68 (`numba/cuda`) and of CuPy 13 and 14 (`cupy/_core`), and NVIDIA's "CUDA Driver API", chapter "API synchronization
-behavior" [NV].
+The table says what each call counts as, for the libraries as they behave on a GPU. Its sources are the code of
+numba-cuda 0.22 and 0.30 (`numba/cuda`) and of CuPy 13 and 14 (`cupy/_core`), and NVIDIA's "CUDA Driver API", chapter
+"API synchronization behavior" [NV]. Where the two versions of numba-cuda differ, the stand-in counts as 0.22 does, which
+Colab has.
 
 =========================================  =======================================================================
 Numba
@@ -12,11 +13,15 @@ to_device, copy_to_device(host array)      allocation (to_device), copy to the d
 copy_to_host, d[i], record["field"]        copy to the host; a wait without a stream (cuMemcpyDtoH)
 copy_to_device(device array)               copy on the device; no wait [NV]
 kernel[grid, block](...)                   operation; for each host array what to_device and copy_to_host count,
-                                           without the copy that cuda.In or cuda.Out leaves out (args.py)
+                                           without the copy that cuda.In or cuda.Out leaves out (args.py). In 0.30 the
+                                           copy to the device does not wait
 d[i] = x, d[:] = x                         copy of x without a wait, operation, and a wait without a stream
                                            (devicearray.py, _do_setitem); a record's field: copy on the device
 transpose; cuda.reduce                     allocation, operation; one to three operations, copy of the result
-a CuPy or PyTorch array as an argument     wait for the stream that it names (api.py, from_cuda_array_interface)
+a CuPy or PyTorch array as an argument     0.22: wait for the stream that it names (api.py, from_cuda_array_interface);
+                                           0.30: nothing, because the stream of the launch waits for that stream on the
+                                           device (devicearray.py, _to_strided_memory_view, which uses DLPack)
+as_cuda_array(CuPy or PyTorch array)       wait for the stream that it names
 device_array, managed_array                allocation; pinned and mapped arrays are memory of the host: nothing
 synchronize of a stream, an event, cuda    wait; so at the end of auto_synchronize
 =========================================  =======================================================================
@@ -46,7 +51,8 @@ everything                                 see `host_to_device.standins.torch_de
 
 A copy of 0 bytes is not counted. A copy in a stream from or to memory that is not pinned may also stop the host; CUDA
 leaves that open [NV], so it does not count as a wait. An operation is a kernel or a memset; on a stand-in, a step that
-would be at least one of these on a GPU. "Launches" are only what a profiler reports on a GPU.
+would be at least one of these on a GPU. "Launches" are counted on a GPU only. A wait for a stream directly after a copy
+that has waited is no second wait: numba-cuda 0.30 makes one for each host array that a launch copies back.
 """
 
 from host_to_device.counting.counts import Copies, Count, count

@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from dataclasses import dataclass
-from typing import Any
 
 from host_to_device.counting import on_gpu
 from host_to_device.counting.lines import Line, by_line
-from host_to_device.counting.numbers import Numbers
+from host_to_device.counting.numbers import NotKnown, Numbers, known
 from host_to_device.rendering.table import Table
 from host_to_device.standins import events
-
-TORCH_DEVICE = "host_to_device.standins.torch_device"
 
 
 @dataclass(frozen=True)
 class Copies:
-    """Copies in one direction: their number and their total bytes; None where they are not known."""
+    """Copies in one direction: their number and their total bytes, both `NOT_KNOWN` where they are not known."""
 
-    count: int | None
-    bytes: int | None
+    count: int | NotKnown
+    bytes: int | NotKnown
 
 
 class Count:
     """The numbers of a block; `with h2d.count() as c:` makes one. They grow while the block runs, and stay after it.
 
-    On a GPU the numbers are known when the block has ended, and a number that the profiler cannot give is None. A
-    count that is entered again starts at zero; entered inside its own block, it goes on. It counts all threads of the
-    process. Two counts are equal if their numbers are equal; `where` and the lines do not matter.
+    On a GPU the numbers are known when the block has ended. A number that cannot be counted there prints as "not
+    known", and so does what is computed from it; the first count without such a number prints one line that says why
+    and what to install. A count that is entered again starts at zero; entered inside its own block, it goes on. It
+    counts all threads of the process. Two counts are equal if their numbers are equal; `where` and the lines do not
+    matter.
     """
 
-    def __init__(self) -> None:
-        self._lock, self._depth = threading.RLock(), 0
+    def __init__(self, *, speaks: bool = True) -> None:
+        self._lock, self._depth, self._speaks = threading.RLock(), 0, speaks
         self._numbers = Numbers()
         self._lines: tuple[Line, ...] = ()
         self._before: events.Snapshot | None = None
@@ -67,6 +65,8 @@ class Count:
             if self._profiled is not None:
                 profiled, self._profiled = self._profiled, None
                 self._numbers = on_gpu.end(profiled)
+                if self._speaks:
+                    on_gpu.say_once(self._numbers.missing)
             elif self._before is not None:
                 self._numbers, self._lines = self._so_far()
                 self._before = None
@@ -80,6 +80,7 @@ class Count:
             happened = events.Snapshot() - self._before
             sums = {name: happened.sums[name] for name in events.NAMES}
             numbers = Numbers.of(sums, by_name=happened.operations)
+            numbers.places = ("stand-in",) if numbers.worked else ()
             # A device that was loaded within the block reports the places of its waits only from then on.
             unseen = sums["waits"] - happened.places.total()
             if unseen > 0:
@@ -99,32 +100,36 @@ class Count:
     @property
     def host_to_device(self) -> Copies:
         """Copies from the host to the device."""
-        return Copies(self._so_far()[0].h2d, self._so_far()[0].h2d_bytes)
+        return self._copies("h2d")
 
     @property
     def device_to_host(self) -> Copies:
         """Copies from the device to the host."""
-        return Copies(self._so_far()[0].d2h, self._so_far()[0].d2h_bytes)
+        return self._copies("d2h")
 
     @property
     def device_to_device(self) -> Copies:
         """Copies from the device to itself or to another."""
-        return Copies(self._so_far()[0].d2d, self._so_far()[0].d2d_bytes)
+        return self._copies("d2d")
+
+    def _copies(self, direction: str) -> Copies:
+        numbers = self._so_far()[0]
+        return Copies(known(getattr(numbers, direction)), known(getattr(numbers, f"{direction}_bytes")))
 
     @property
-    def waits(self) -> int | None:
+    def waits(self) -> int | NotKnown:
         """How often the host waited for the device."""
-        return self._so_far()[0].waits
+        return known(self._so_far()[0].waits)
 
     @property
-    def allocations(self) -> int | None:
+    def allocations(self) -> int | NotKnown:
         """Allocations of device memory, from the library's memory pool where it has one."""
-        return self._so_far()[0].allocations
+        return known(self._so_far()[0].allocations)
 
     @property
-    def operations(self) -> int | None:
+    def operations(self) -> int | NotKnown:
         """Operations of the device: kernels and memsets on a GPU; on a stand-in, steps that would be at least one each."""
-        return self._so_far()[0].operations
+        return known(self._so_far()[0].operations)
 
     @property
     def operations_by_name(self) -> dict[str, int]:
@@ -133,8 +138,13 @@ class Count:
 
     @property
     def launches(self) -> int | None:
-        """Launches of kernels and graphs, as the profiler reports them on a GPU; None on a stand-in."""
+        """Launches of kernels and graphs on a GPU; None on a stand-in, and where they are not known."""
         return self._so_far()[0].launches
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """What was seen to work, "GPU" or "stand-in"; without CUPTI the GPU may be missing although it worked."""
+        return self._so_far()[0].places
 
     @property
     def waits_by_line(self) -> tuple[Line, ...]:
@@ -142,7 +152,10 @@ class Count:
         return self._so_far()[1]
 
     def as_dict(self) -> dict[str, int | None]:
-        """Return the numbers by name: copies and bytes in each direction, waits, allocations, operations."""
+        """Return the numbers by name: copies and bytes in each direction, waits, allocations, operations.
+
+        A number that is not known is None.
+        """
         numbers = self._so_far()[0]
         return {
             "host_to_device": numbers.h2d,
@@ -219,9 +232,8 @@ def nbytes(number: int | None) -> str:
 
 def follow_torch() -> None:
     """Add the counters of PyTorch's stand-in device, if it is loaded."""
-    device: Any = sys.modules.get(TORCH_DEVICE)
-    loaded = getattr(device, "loaded", None)  # not there yet while another thread imports the module
-    if loaded is not None and loaded():
+    device = on_gpu.torch_stand_in()
+    if device is not None:
         events.follow("PyTorch", device.counters, device.on_wait)
 
 
@@ -229,8 +241,9 @@ def count() -> Count:
     """Count the copies, waits, allocations and operations of a device, for Numba, CuPy and PyTorch alike.
 
     On the stand-ins it counts the work that they do for you, and leaves out the extra work of a machine without a GPU.
-    On a GPU the numbers come from CUPTI, through PyTorch's profiler. The docstring of `host_to_device.counting` says
-    what each call counts as.
+    On a GPU the numbers come from CUPTI, through PyTorch's profiler, which needs a PyTorch that is built for CUDA.
+    Without one, everything is counted for Numba, and only the allocations for CuPy: the other numbers are then "not
+    known", and one line says so. The docstring of `host_to_device.counting` says what each call counts as.
 
     Returns
     -------

@@ -1,13 +1,23 @@
-"""Count on a GPU: with CUPTI, through PyTorch's profiler, and with the libraries' memory statistics.
+"""Count on a GPU: with CUPTI, through PyTorch's profiler, and beside it in Numba's calls and in CuPy's memory pool.
 
-This part has never run on a GPU. The tests give `read` events in the format of Kineto, the profiler's library
-(pytorch/kineto, libkineto/src/CuptiActivity.cpp). It cannot find out:
+CUPTI shows what calls of CUDA's runtime do, whichever library makes them. It needs a PyTorch that is built for CUDA.
+`numba_calls` counts Numba's calls of the driver, and needs nothing: CUPTI's trace has neither Numba's allocations nor
+whether Numba waited for a copy. CuPy's allocations come from a hook of its memory pool. What can be counted where:
 
-* without PyTorch: anything but CuPy's allocations;
-* Numba's allocations: they go straight to CUDA's driver, of which Kineto shows only launches and synchronization;
-* whether Numba waited for a copy: Kineto does not say. A copy between host and device that no call of CUDA's runtime
-  made comes from the driver, and counts as a wait, as Numba's copies do unless they are given a stream;
-* the lines that waited: a trace has no Python lines unless it records every call, which slows the program down.
+=========================  ================  =====================================================================
+                           with CUPTI        without
+=========================  ================  =====================================================================
+Numba                      everything        everything
+CuPy                       everything        allocations: CuPy's compiled code calls CUDA, so no function in Python
+                                             can be put before its copies, waits and launches
+PyTorch                    everything        it has no GPU then, and its stand-in device counts for itself
+=========================  ================  =====================================================================
+
+A sum is known only if all its parts are: as soon as CuPy is loaded, only the allocations are known without CUPTI. The
+lines that waited are never known: a trace has no Python lines unless it records every call, which slows the program down.
+
+The part for CUPTI has never run on a GPU. The tests give `read` events in the format of Kineto, the profiler's library
+(pytorch/kineto, libkineto/src/CuptiActivity.cpp).
 """
 
 from __future__ import annotations
@@ -17,11 +27,13 @@ import os
 import sys
 import tempfile
 import threading
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from host_to_device.counting.numba_calls import NumbaCalls
 from host_to_device.counting.numbers import Numbers
 from host_to_device.standins.events import NAMES
 from host_to_device.starting import machine
@@ -29,8 +41,12 @@ from host_to_device.starting import machine
 NO_LINES = (
     "CUPTI does not know your lines. To see which lines wait, count on a stand-in (H2D_MACHINE=stand-in)."
 )
-NO_TORCH = "Copies, waits and operations are not known: they need PyTorch, which reads CUPTI. Install it: pip install torch"
-OF_NUMBA = "Numba's allocations are not counted: CUPTI's trace does not have them."
+OF_NUMBA = "Numba was imported inside the block, so its allocations are not counted."
+NO_RECORDS = (
+    "Copies, waits and operations are not known: the profiler recorded nothing, not even its own last call. CUPTI may be "
+    "in use by another program, or the driver may not allow profiling."
+)
+TORCH_DEVICE = "host_to_device.standins.torch_device"
 
 DIRECTIONS = {"HtoD": "h2d", "DtoH": "d2h", "DtoD": "d2d", "PtoP": "d2d"}  # PtoP: from one device to another
 RUNTIME = ("cuda_runtime", "cuda_driver")
@@ -44,7 +60,7 @@ BLOCKING_COPIES = {"cudaMemcpy", "cudaMemcpy2D", "cudaMemcpy3D"}
 LAUNCHES = ("cudaLaunchKernel", "cudaLaunchCooperativeKernel", "cudaGraphLaunch", "cuLaunchKernel")
 
 
-def read(trace: Iterable[dict[str, Any]], own: int = 0) -> Numbers:
+def read(trace: Iterable[dict[str, Any]], own: int = 0, *, waits_of_driver: bool = True) -> Numbers:
     """Return the numbers of a profiler's trace; allocations are not among them.
 
     Parameters
@@ -52,12 +68,18 @@ def read(trace: Iterable[dict[str, Any]], own: int = 0) -> Numbers:
     trace
         Events as Kineto writes them under "traceEvents", in Chrome's trace format.
     own
-        The number of calls of cudaDeviceSynchronize at the end that are the profiler's own.
+        The number of calls of cudaDeviceSynchronize at the end that are the profiler's own. A trace without them is no
+        record of anything: the numbers are None.
+    waits_of_driver
+        Whether waits in calls of the driver count, which are Numba's: False if they are counted elsewhere. A trace does
+        not say whether Numba waited for a copy; it is taken to have.
     """
     events = sorted((each for each in trace if each.get("ph") == "X"), key=lambda each: float(each["ts"]))
     calls = [each for each in events if each.get("cat") in RUNTIME]
     finals = [each for each in calls if each["name"] == "cudaDeviceSynchronize"]
     finals = finals[max(0, len(finals) - own) :]
+    if len(finals) < own:
+        return Numbers.of(dict.fromkeys(NAMES))
     ours = {_correlation(each) for each in finals}
     of_runtime = {_correlation(each) for each in calls if each["cat"] == "cuda_runtime"}
     numbers = Numbers(launches=0)
@@ -78,12 +100,12 @@ def read(trace: Iterable[dict[str, Any]], own: int = 0) -> Numbers:
             size = f"{direction}_bytes"
             setattr(numbers, size, getattr(numbers, size) + int(each.get("args", {}).get("bytes", 0)))
             directions[mark] = direction
-            if direction != "d2d" and mark not in of_runtime:
+            if direction != "d2d" and mark not in of_runtime and waits_of_driver:
                 waits.add(mark)
         elif kind in ("kernel", "gpu_memset"):
             numbers.by_name[name] += 1
-        elif (kind in RUNTIME and name in SYNCHRONIZES) or (kind == "cuda_sync" and name in SYNCHRONIZATION):
-            if each not in finals and mark not in ours:
+        elif is_wait(each):
+            if each not in finals and mark not in ours and (mark in of_runtime or waits_of_driver):
                 waits.add(mark)
         elif kind in RUNTIME and name.startswith(LAUNCHES):
             launches.add(mark)
@@ -94,6 +116,12 @@ def read(trace: Iterable[dict[str, Any]], own: int = 0) -> Numbers:
     numbers.operations = numbers.by_name.total()
     numbers.waits, numbers.launches = len(waits), len(launches)
     return numbers
+
+
+def is_wait(event: dict[str, Any]) -> bool:
+    """Return whether an event of a trace is a wait of the host, as a call or as CUPTI's own activity shows it."""
+    kind, name = event.get("cat"), event["name"]
+    return (kind in RUNTIME and name in SYNCHRONIZES) or (kind == "cuda_sync" and name in SYNCHRONIZATION)
 
 
 def _correlation(event: dict[str, Any]) -> Any:
@@ -125,24 +153,74 @@ def name() -> str | None:
     return "GPU, without CUPTI" if torch is None else f"GPU {torch.cuda.get_device_name()}, by CUPTI"
 
 
+def without_cupti(lacks: str = "CuPy's copies, waits and operations are not known") -> str:
+    """Return one line: what is not to be had, why PyTorch does not read CUPTI here, and what to install."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        why = "is not installed"
+    elif torch.version.cuda is None:
+        why = f"{torch.__version__} is built without CUDA"
+    else:
+        why = f"{torch.__version__}, built for CUDA {torch.version.cuda}, finds no GPU"
+    return (
+        f"{lacks}: CUPTI has them, PyTorch reads CUPTI, and PyTorch {why}. Install PyTorch for CUDA with the command that "
+        "the selector on pytorch.org gives, and restart the kernel."
+    )
+
+
+_said: set[str] = set()
+
+
+def say_once(missing: Iterable[str]) -> None:
+    """Print each line that this process has not printed yet: a notebook may show the numbers only, and not their table."""
+    for line in missing:
+        if line not in _said:
+            _said.add(line)
+            print(line)
+
+
+def profile(torch: Any) -> Any:
+    """Return PyTorch's profiler of a GPU, for a `with` block."""
+    return torch.profiler.profile(
+        activities=[torch.profiler.ProfilerActivity.CUDA],
+        # Without this the trace lacks the driver's synchronization, and Numba calls the driver.
+        experimental_config=torch._C._profiler._ExperimentalConfig(enable_cuda_sync_events=True),
+    )
+
+
+def _uses_numba() -> bool:
+    """Return whether the real Numba has been imported, with the driver's functions that it calls."""
+    return "numba.cuda.cudadrv.driver" in sys.modules and "numba.cuda.dispatcher" in sys.modules
+
+
+def torch_stand_in() -> Any:
+    """Return the module of PyTorch's stand-in device; None if no device has been made."""
+    device: Any = sys.modules.get(TORCH_DEVICE)
+    loaded = getattr(device, "loaded", None)  # not there yet while another thread imports the module
+    return device if loaded is not None and loaded() else None
+
+
+def _of_stand_in() -> dict[str, int]:
+    """Return the sums of PyTorch's stand-in device by `NAMES`; empty where there is none."""
+    device = torch_stand_in()
+    return {} if device is None else device.counters()
+
+
 class Session:
     """One stretch of profiling, from its making to `end`."""
 
     def __init__(self) -> None:
         self._torch, self._stack = torch_with_gpu(), ExitStack()
         self._of_cupy = 0
+        self._numba: NumbaCalls | None = None
         if "cupy" in sys.modules:
             self._stack.enter_context(self._hook())
+        if _uses_numba():
+            self._numba = self._stack.enter_context(NumbaCalls())
         self._before = self._of_torch()
+        self._stand_in = Counter(_of_stand_in())
         if self._torch is not None:
-            profiler = self._torch.profiler
-            self._profile = profiler.profile(
-                activities=[profiler.ProfilerActivity.CUDA],
-                # Without this the trace lacks the driver's synchronization, and Numba calls the driver.
-                experimental_config=self._torch._C._profiler._ExperimentalConfig(
-                    enable_cuda_sync_events=True
-                ),
-            )
+            self._profile = profile(self._torch)
             self._stack.enter_context(self._profile)
 
     def _of_torch(self) -> int:
@@ -170,20 +248,53 @@ class Session:
     def end(self) -> Numbers:
         """End the stretch and return what it counted."""
         self._stack.close()
-        missing = []
-        if self._torch is None:
+        calls = Numbers(launches=0) if self._numba is None else self._numba.numbers
+        imported_inside = self._numba is None and _uses_numba()
+        allocations = (calls.allocations or 0) + self._of_torch() - self._before + self._of_cupy
+        if self._torch is not None:
+            numbers = self._traced(calls)
+        elif "cupy" in sys.modules or imported_inside:
             numbers = Numbers.of(dict.fromkeys(NAMES))
-            missing.append(NO_TORCH)
+            numbers.missing = (without_cupti(),)
         else:
-            with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder) / "trace.json"
-                self._profile.export_chrome_trace(str(path))
-                # torch.autograd.profiler synchronizes once before it stops.
-                numbers = read(json.loads(path.read_text())["traceEvents"], own=1)
-        numbers.allocations = self._of_torch() - self._before + self._of_cupy
-        if "numba.cuda" in sys.modules:
-            missing.append(OF_NUMBA)
-        numbers.missing = tuple(missing)
+            numbers = calls
+        numbers.allocations = allocations
+        if imported_inside:
+            numbers.missing = (*numbers.missing, OF_NUMBA)
+        if any(
+            (
+                allocations,
+                calls.operations,
+                calls.h2d,
+                calls.d2h,
+                numbers.operations,
+                numbers.h2d,
+                numbers.d2h,
+            )
+        ):
+            numbers.places = ("GPU",)
+        return numbers + self._of_stand_in()
+
+    def _of_stand_in(self) -> Numbers:
+        """Return what PyTorch's stand-in device has counted: beside a GPU it is in use if PyTorch has no CUDA."""
+        sums = Counter(_of_stand_in()) - self._stand_in
+        by_name = Counter(PyTorch=sums["operations"])
+        numbers = Numbers.of({name: sums[name] for name in NAMES}, by_name=by_name)
+        numbers.launches, numbers.places = 0, ("stand-in",) if numbers.worked else ()
+        return numbers
+
+    def _traced(self, calls: Numbers) -> Numbers:
+        """Return the profiler's numbers, with the waits of Numba's calls where these were counted."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "trace.json"
+            self._profile.export_chrome_trace(str(path))
+            trace = json.loads(path.read_text())["traceEvents"]
+        # torch.autograd.profiler synchronizes once before it stops.
+        numbers = read(trace, own=1, waits_of_driver=self._numba is None)
+        if numbers.waits is None:
+            numbers.missing = (NO_RECORDS,)
+        else:
+            numbers.waits += calls.waits or 0
         return numbers
 
 

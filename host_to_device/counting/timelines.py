@@ -38,6 +38,9 @@ from host_to_device.standins import events
 KINDS = ("operation", "copy", "wait")
 DIRECTIONS = {"h2d": "host to device", "d2h": "device to host", "d2d": "on the device"}
 DIRECTION_OF = {"HtoD": "host to device", "DtoH": "device to host", "DtoD": "on the device"}
+# The reasons of waits that are part of a copy.
+CROSSING = {"host to device": "copy to the device", "device to host": "copy to the host"}
+STREAM_WAITS = ("cuStreamSynchronize", "Stream Sync")
 # The stand-ins' packages, with the names of the libraries that they stand in for.
 LIBRARIES = {f"{standins.__name__}.numba_cuda": "Numba", f"{standins.__name__}.cupy": "CuPy"}
 
@@ -160,12 +163,15 @@ def from_trace(trace: Iterable[dict[str, Any]], own: int = 0) -> tuple[Event, ..
     """
     found = sorted((each for each in trace if each.get("ph") == "X"), key=lambda each: float(each["ts"]))
     calls = [each for each in found if each.get("cat") in on_gpu.RUNTIME]
+    of_runtime = {on_gpu._correlation(each) for each in calls if each["cat"] == "cuda_runtime"}
     finals = [each for each in calls if each["name"] == "cudaDeviceSynchronize"]
-    ours = {id(each) for each in finals[max(0, len(finals) - own) :]}
+    ours = {on_gpu._correlation(each) for each in finals[max(0, len(finals) - own) :]}
     # CUPTI may show one call twice, as the runtime's and as the driver's inside it: the first is the outer one.
     asked: dict[Any, Span] = {}
+    called: dict[Any, str] = {}
     for each in calls:
         asked.setdefault(on_gpu._correlation(each), _span(each))
+        called.setdefault(on_gpu._correlation(each), each["name"])
     made: list[Event] = []
     seen: set[Any] = set()
     for each in found:
@@ -177,15 +183,20 @@ def from_trace(trace: Iterable[dict[str, Any]], own: int = 0) -> tuple[Event, ..
             direction = DIRECTION_OF.get(parts[1] if len(parts) > 1 else "", "to another device")
             nbytes = int(each.get("args", {}).get("bytes", 0))
             made.append(Event("copy", direction, nbytes, asked=asked.get(mark), ran=_span(each)))
-        elif (
-            kind in on_gpu.RUNTIME
-            and name in on_gpu.SYNCHRONIZES
-            and id(each) not in ours
-            and mark not in seen
-        ):
+            # A call of the driver, which is Numba's: the trace has the copy, and not the call that waited for it.
+            if mark not in of_runtime and direction in CROSSING:
+                made.append(Event("wait", CROSSING[direction], asked=_span(each)))
+        elif on_gpu.is_wait(each) and mark not in ours and mark not in seen:
             seen.add(mark)
-            made.append(Event("wait", name, asked=_span(each)))
+            made.append(Event("wait", called.get(mark, name), asked=asked.get(mark, _span(each))))
     made.sort(key=lambda event: (event.asked or event.ran or (0.0, 0.0))[0])
+    made = [
+        each
+        for before, each in zip((None, *made), made, strict=False)
+        if not (
+            before is not None and before.name == CROSSING["device to host"] and each.name in STREAM_WAITS
+        )
+    ]
     zero = min((span[0] for event in made for span in (event.asked, event.ran) if span), default=0.0)
     return tuple(
         Event(each.kind, each.name, each.nbytes, asked=_since(zero, each.asked), ran=_since(zero, each.ran))
@@ -415,8 +426,8 @@ class _Recorder:
         self._stack.callback(events.stop_listening)
         events.in_order = self._note
         self._stack.callback(self._forget)
-        device = sys.modules.get(counts.TORCH_DEVICE)
-        if device is not None and device.loaded():
+        device = on_gpu.torch_stand_in()
+        if device is not None:
             self._counters, self._known = device.counters, device.counters()
             self._stack.enter_context(_watching_torch(self))
         return self
@@ -500,8 +511,8 @@ class _Profile:
         self._keep = keep
         torch = on_gpu.torch_with_gpu()
         if torch is None:
-            raise RuntimeError("PyTorch's profiler records a GPU's timeline. Install it: pip install torch")
-        self._profile = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA])
+            raise RuntimeError(on_gpu.without_cupti("There is no timeline of this GPU's events"))
+        self._profile = on_gpu.profile(torch)
 
     def __enter__(self) -> _Profile:
         self._profile.__enter__()

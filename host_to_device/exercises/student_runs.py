@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from host_to_device.checking import check
-from host_to_device.counting import count as counting
-from host_to_device.counting import on_gpu
+from host_to_device.counting import Count, on_gpu
 from host_to_device.exercises import safety
 from host_to_device.exercises.values import plain
 from host_to_device.standins import events
@@ -327,8 +326,8 @@ def run_function(
     dict
         "result"; "type", the name of its class, since tuples become lists; "inputs", the arrays among the arguments
         after the call, and "input_names"; "shared", the name of the array whose memory the result shares, or None;
-        "counts", as `Count.as_dict` returns them, and "operations", the counts by operation. Both are None if they are
-        unknown.
+        "counts", as `Count.as_dict` returns them, and "operations", the counts by operation. "operations" is None if it
+        is unknown, and "counts" if nothing could be counted.
     """
     copies = [each.copy() if isinstance(each, np.ndarray) else each for each in arguments]
     code = getattr(getattr(function, "py_func", function), "__code__", None)
@@ -344,10 +343,12 @@ def run_function(
         counter = None
         if counted:
             with contextlib.suppress(SetUpError):  # no profiler for this GPU: the values alone are judged
-                counter = around.enter_context(counting())
+                counter = around.enter_context(Count(speaks=False))
         result = function(*copies, **keywords)
     if counter is not None:
-        counts, operations = counter.as_dict(), counter.operations_by_name
+        counts = counter.as_dict()
+        if counts["operations"] is not None:  # else it is not known that nothing ran
+            operations = counter.operations_by_name
     shared = None
     if isinstance(result, np.ndarray):
         shared = next((name for name, each in arrays if np.may_share_memory(result, each)), None)
@@ -370,7 +371,7 @@ def run_counted(action: Callable[[], Any]) -> tuple[Any, dict[str, int | None] |
     counter = None
     with contextlib.ExitStack() as around:
         with contextlib.suppress(SetUpError):
-            counter = around.enter_context(counting())
+            counter = around.enter_context(Count(speaks=False))
         result = action()
     return result, None if counter is None else counter.as_dict()
 

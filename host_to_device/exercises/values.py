@@ -8,12 +8,15 @@ these. Any other object becomes a `Strange`, which names it. `packed` turns plai
 from __future__ import annotations
 
 import json
+import math
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from host_to_device.counting.numbers import NotKnown
 
 LONGEST = 10_000  # characters of a text, elements of a list
 LARGEST = 2**26  # bytes of an array
@@ -86,6 +89,8 @@ def plain(value: Any, depth: int = 0) -> Any:
     if value is None or cls in (bool, int, float, complex):
         # Python in another process may refuse to read an integer of more digits from JSON.
         return Strange("a huge number", "int") if cls is int and value.bit_length() > 4096 else value
+    if cls is NotKnown:
+        return math.nan
     if cls is str:
         return value if len(value) <= LONGEST else f"{value[:LONGEST]}…"
     if issubclass(cls, np.ndarray | np.generic):

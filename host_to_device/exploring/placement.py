@@ -429,7 +429,8 @@ def _counted() -> Iterator[Any]:
 def _numbers(counts: Any) -> tuple[int | None, ...]:
     if counts is None:
         return None, None, None, None
-    return counts.host_to_device.count, counts.device_to_host.count, counts.waits, counts.operations
+    numbers = counts.as_dict()
+    return tuple(numbers[name] for name in ("host_to_device", "device_to_host", "waits", "operations"))
 
 
 def _many(number: int, name: str) -> str:

@@ -169,7 +169,7 @@ def _copies_left_out(timing: Timing, prepared: Count | None) -> Iterable[Doubt]:
     counts = timing.counts
     if prepared is None or counts is None or not prepared.host_to_device.bytes:
         return
-    if counts.host_to_device.bytes == 0:  # None means: not known
+    if counts.host_to_device.bytes == 0:  # a number that is not known equals none
         moved = units.amount(prepared.host_to_device.bytes)
         yield Doubt(
             "copies left out",

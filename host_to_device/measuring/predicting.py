@@ -25,6 +25,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from host_to_device.counting.numbers import NOT_KNOWN
 from host_to_device.measuring import ledger, prices
 from host_to_device.rendering import units
 
@@ -92,43 +93,51 @@ class Prediction:
         The terms that are not zero.
     doubts
         The reasons to doubt limits that it uses: another measurement of the same record exceeds them.
+    unknown
+        The names of what the count could not count. Unless it is empty, the times are not known: they print so.
     """
 
     machine: str
     stamp: str
     parts: tuple[Part, ...]
     doubts: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
     @property
     def host(self) -> float:
         """The seconds for which the host issues copies and launches."""
-        return math.fsum(part.seconds for part in self._at(HOST))
+        return self._sum(part.seconds for part in self._at(HOST))
 
     @property
     def device(self) -> float:
         """The seconds for which the device works: its kernels, and the copies that the host does not wait for."""
         kernels = max((part.seconds for part in self._at(KERNELS)), default=0.0)
-        return math.fsum((kernels, *(part.seconds for part in self._at(DEVICE))))
+        return self._sum((kernels, *(part.seconds for part in self._at(DEVICE))))
 
     @property
     def waits(self) -> float:
         """The seconds for which the host waits, with the bytes that cross the link meanwhile."""
-        return math.fsum(part.seconds for part in self._at(WAITS))
+        return self._sum(part.seconds for part in self._at(WAITS))
 
     @property
     def seconds(self) -> float:
         """The predicted time: the longer of `host` and `device`, and `waits`."""
-        return max(self.host, self.device) + self.waits
+        return NOT_KNOWN if self.unknown else max(self.host, self.device) + self.waits
 
     @property
     def formula(self) -> str:
         """The calculation with its numbers and units, as a reader would redo it by hand."""
+        if self.unknown:
+            return f"not known, because the count does not know: {', '.join(self.unknown)}"
         host, device, kernels, waits = (
             [part.text for part in self._at(place)] for place in (HOST, DEVICE, KERNELS, WAITS)
         )
         work = [" + ".join([*device, _longest(kernels)] if kernels else device)] if device else kernels
         terms = [_longest([" + ".join(host), *work]), *waits]
         return f"{' + '.join(filter(None, terms)) or 'nothing'} = {units.seconds(self.seconds)}"
+
+    def _sum(self, seconds: Iterable[float]) -> float:
+        return NOT_KNOWN if self.unknown else math.fsum(seconds)
 
     def _at(self, place: str) -> list[Part]:
         return [part for part in self.parts if part.place == place]
@@ -209,7 +218,8 @@ def predict(
     LookupError
         If no machine is named, if the machine is not known, or if a limit that is needed is not known of it.
     ValueError
-        If there is nothing to predict, if a number is negative or not finite, or if a count is not known.
+        If there is nothing to predict, or if a number is negative or not finite. A count that does not know its numbers
+        is no error: then the times of the prediction are not known.
     TypeError
         If `counts` is not a count, or `machine` neither a name nor a record.
 
@@ -244,11 +254,16 @@ def predict(
     if counts is None and not any(amounts.values()):
         raise ValueError(NOTHING)
     crossing = amounts["copies"]  # copies that may cross the link
+    record = _record(machine)
+    stamp = getattr(record, "stamp", record.machine_name)
     if counts is not None:
-        for name, value in _counted(counts).items():
+        counted = _counted(counts)
+        unknown = tuple(name for name, value in counted.items() if value is NOT_KNOWN)
+        if unknown:
+            return Prediction(record.machine_name, stamp, (), unknown=unknown)
+        for name, value in counted.items():
             amounts[name] += value
         crossing = amounts["copies"] - (counts.device_to_device.count or 0)
-    record = _record(machine)
     kind = "pinned" if pinned else "pageable"
     # What crosses while the host waits for it overlaps with nothing.
     link = WAITS if amounts["waits"] >= max(1, crossing) else DEVICE
@@ -269,7 +284,7 @@ def predict(
         for name in dict.fromkeys(part.limit for part in used)
         if name in above
     ]
-    return Prediction(record.machine_name, getattr(record, "stamp", record.machine_name), used, tuple(doubts))
+    return Prediction(record.machine_name, stamp, used, tuple(doubts))
 
 
 def records() -> list[ledger.Record]:
@@ -335,7 +350,7 @@ def _counted(counts: Any) -> dict[str, float]:
         found = {name: each.bytes for name, each in by_direction.items()}
         copies = [each.count for each in by_direction.values()]
         found |= {
-            "copies": None if None in copies else sum(copies),
+            "copies": sum(copies),
             "waits": counts.waits,
             "launches": counts.operations,
         }
@@ -344,11 +359,6 @@ def _counted(counts: Any) -> dict[str, float]:
         raise TypeError(
             f"counts is {what}: give what h2d.count() has counted, or copies=…, bytes=…"
         ) from None
-    unknown = [name for name, value in found.items() if value is None]
-    if unknown:
-        raise ValueError(
-            f"{', '.join(unknown)}: the count does not know these numbers, so give numbers instead of it"
-        )
     if not getattr(counts, "where", "somewhere"):
         raise ValueError("the count is empty: use it first, with h2d.count() as c: …")
     return found

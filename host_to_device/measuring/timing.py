@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from host_to_device.counting import Count, count
+from host_to_device.counting import Count
+from host_to_device.counting.numbers import NOT_KNOWN
 from host_to_device.counting.on_gpu import is_chosen
 from host_to_device.measuring.clocks import Clock, DeviceEvents, HostClock, checked, cost_of, drivers, wait
 from host_to_device.measuring.doubts import Arrays, doubts_about
@@ -134,8 +135,10 @@ def time(
         for each in [*turns[1:], *turns * (warmup - 1)]:
             each()
         once = counted(turns[0])
+    place = place_of(once, arrays)
     if clock is None:
-        by_events = synchronize and warmup and place_of(once) == "GPU" and drivers()
+        # A learner's own wait may be for devices of which the events know nothing.
+        by_events = synchronize and warmup and waiting is wait and place == "GPU" and drivers()
         clock = DeviceEvents() if by_events else HostClock(waiting if synchronize else None)
         resolution = max(clock.resolution, cost_of(clock))
     else:
@@ -166,13 +169,14 @@ def time(
     if not warmup:
         later = checked(clock.measure(turns[0]))
         once = counted(turns[0])
+        place = place_of(once, arrays)
 
     timing = Timing(
         name or _name_of(fn),
         tuple(samples),
         calls=calls,
         first=first,
-        where=place_of(once),
+        where=place,
         clock=clock.name,
         bytes=bytes,
         flops=flops,
@@ -220,7 +224,7 @@ def counted(work: Callable[[], Any]) -> Count | None:
 
     On a GPU it cannot be counted while another profiler runs. The measurement then goes on without counts.
     """
-    counts = count()
+    counts = Count(speaks=False)
     try:
         counts.__enter__()
     except Exception:
@@ -239,19 +243,26 @@ def counted(work: Callable[[], Any]) -> Count | None:
     return counts
 
 
-def place_of(counts: Count | None) -> str:
+def place_of(counts: Count | None, arrays: Arrays | None = None) -> str:
     """Return what did the counted work: "GPU", "stand-in" or "CPU".
 
-    Where nothing could be counted, the answer is "GPU" if there is one and a library uses it.
+    Parameters
+    ----------
+    counts
+        What one call asked of a device; None where that could not be counted.
+    arrays
+        The arrays that it worked on. Without CUPTI not everything is counted: then a GPU is taken to have worked if one
+        of the arrays is on it, or memory was allocated there.
     """
-    asked: tuple[int | None, ...] = (None,)
-    on_gpu = is_chosen() if counts is None else counts.is_on_gpu
     if counts is not None:
+        if counts.places:
+            return "GPU" if "GPU" in counts.places else "stand-in"
         copies = (counts.host_to_device, counts.device_to_host, counts.device_to_device)
-        asked = (counts.operations, *(each.count for each in copies))
-    if any(asked) or (on_gpu and None in asked and drivers()):
-        return "GPU" if on_gpu else "stand-in"
-    return "CPU"
+        if NOT_KNOWN not in (counts.operations, *(each.count for each in copies)):
+            return "CPU"
+        if arrays is None or not arrays.on_device:
+            return "CPU"
+    return "GPU" if is_chosen() and drivers() else "CPU"
 
 
 def _trials(clock: Clock, call: Callable[[], Any]) -> list[float]:

@@ -351,7 +351,7 @@ class Device(ModuleType):
     """What `torch_device` offers."""
 
     def __init__(self):
-        super().__init__(counts.TORCH_DEVICE)
+        super().__init__(on_gpu.TORCH_DEVICE)
         self.sums, self.callback, self.is_loaded = dict.fromkeys(events.NAMES, 0), None, True
 
     def loaded(self):
@@ -375,7 +375,7 @@ class Device(ModuleType):
 @pytest.fixture
 def torch_device(monkeypatch):
     device = Device()
-    monkeypatch.setitem(sys.modules, counts.TORCH_DEVICE, device)
+    monkeypatch.setitem(sys.modules, on_gpu.TORCH_DEVICE, device)
     monkeypatch.setattr(events, "_followed", {})
     return device
 
@@ -415,7 +415,7 @@ def test_pytorchs_device_is_found_at_the_end(torch_device):
 
 
 def test_a_module_that_is_still_being_imported_is_no_trouble(monkeypatch):
-    monkeypatch.setitem(sys.modules, counts.TORCH_DEVICE, ModuleType(counts.TORCH_DEVICE))
+    monkeypatch.setitem(sys.modules, on_gpu.TORCH_DEVICE, ModuleType(on_gpu.TORCH_DEVICE))
     with counting.count() as c:
         one_of_each()
     assert c.waits == 1

@@ -5,6 +5,8 @@ category, a time in µs, and CUPTI's numbers under "args". None was recorded on 
 """
 
 import json
+import math
+import pickle
 import sys
 from collections import Counter
 from types import ModuleType, SimpleNamespace
@@ -12,7 +14,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from host_to_device.counting import Copies, count, on_gpu
-from host_to_device.counting.numbers import Numbers
+from host_to_device.counting.numbers import NOT_KNOWN, Numbers
 from host_to_device.counting.on_gpu import read
 from host_to_device.standins import events
 
@@ -85,7 +87,12 @@ def test_the_learners_own_synchronization_counts_and_the_profilers_does_not():
     mine = [call("cudaDeviceSynchronize", 50, 20), sync("Context Sync", 50.5, 20)]
     assert read([*TRACE, *mine], own=1).waits == 3
     assert read([*TRACE[::-1], *mine], own=1).waits == 3  # events come in any order
-    assert read([], own=1) == Numbers(launches=0)
+
+
+def test_a_trace_without_the_profilers_own_call_is_no_record_and_not_a_count_of_nothing():
+    assert read([], own=1) == Numbers.of(dict.fromkeys(events.NAMES))
+    assert read([kernel("add", 1, 1)], own=1).operations is None
+    assert read([]) == Numbers(launches=0)
 
 
 @pytest.mark.parametrize(
@@ -290,11 +297,25 @@ def test_a_session_reads_trace_and_statistics():
 
 
 @pytest.mark.usefixtures("torch")
-def test_numbas_allocations_are_said_to_be_missing(monkeypatch):
-    monkeypatch.setitem(sys.modules, "numba.cuda", ModuleType("numba.cuda"))
+def test_numba_imported_inside_the_block_is_said_to_be_missing(monkeypatch, capsys):
+    monkeypatch.setattr(on_gpu, "_said", set())
+    with count() as c:
+        monkeypatch.setitem(sys.modules, "numba.cuda.cudadrv.driver", ModuleType("driver"))
+        monkeypatch.setitem(sys.modules, "numba.cuda.dispatcher", ModuleType("dispatcher"))
+    assert str(c).splitlines()[-1] == on_gpu.OF_NUMBA
+    assert capsys.readouterr().out == on_gpu.OF_NUMBA + "\n"
+
+
+@pytest.mark.usefixtures("torch")
+def test_a_profiler_that_recorded_nothing_does_not_count_nothing(monkeypatch, capsys):
+    monkeypatch.setattr(on_gpu, "_said", set())
+    monkeypatch.setattr(sys.modules[__name__], "TRACE", [])
     with count() as c:
         pass
-    assert str(c).splitlines()[-1] == on_gpu.OF_NUMBA
+    assert c.operations is NOT_KNOWN and c.waits is NOT_KNOWN and c.as_dict()["waits"] is None
+    assert c.allocations == 7
+    on_gpu.say_once([on_gpu.NO_RECORDS])
+    assert capsys.readouterr().out == on_gpu.NO_RECORDS + "\n", "once, not with every count"
 
 
 class MemoryHook:
@@ -327,20 +348,65 @@ def test_cupys_allocations_are_added():
 
 
 @pytest.mark.usefixtures("cupy")
-def test_without_pytorch_one_line_says_what_is_not_known(monkeypatch):
+def test_without_pytorch_one_line_says_what_is_not_known(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.delitem(sys.modules, "numba.cuda", raising=False)
     monkeypatch.setattr(on_gpu.machine, "chosen", "gpu")
+    monkeypatch.setattr(on_gpu, "_said", set())
     with count() as c:
         MemoryHook.active.malloc_preprocess(device_id=0, size=8, mem_size=512)
         with count() as inner:
             pass
     assert c.where == inner.where == "GPU, without CUPTI"
     assert (c.allocations, inner.allocations) == (1, 0)
-    assert c.waits is None and c.host_to_device == Copies(None, None)
+    assert c.waits is NOT_KNOWN and c.host_to_device == Copies(NOT_KNOWN, NOT_KNOWN)
+    assert c.as_dict()["waits"] is None and c.places == ("GPU",) and inner.places == ()
     lines = str(c).splitlines()
     assert lines[2].split() == ["copies,", "host", "to", "device", "not", "known"]
-    assert lines[-1] == on_gpu.NO_TORCH
+    assert lines[-1] == on_gpu.without_cupti()
+    assert "and PyTorch is not installed. Install PyTorch for CUDA" in lines[-1]
+    assert capsys.readouterr().out == lines[-1] + "\n"
+
+
+def pytorch(version, cuda):
+    return SimpleNamespace(
+        __version__=version,
+        version=SimpleNamespace(cuda=cuda),
+        cuda=SimpleNamespace(is_available=lambda: False),
+    )
+
+
+@pytest.mark.usefixtures("cupy")
+def test_the_line_tells_a_pytorch_for_the_cpu_from_one_that_finds_no_gpu(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", pytorch("2.13.0+cpu", None))
+    assert "and PyTorch 2.13.0+cpu is built without CUDA. Install" in on_gpu.without_cupti()
+    monkeypatch.setitem(sys.modules, "torch", pytorch("2.13.0", "13.0"))
+    assert "and PyTorch 2.13.0, built for CUDA 13.0, finds no GPU. Install" in on_gpu.without_cupti()
+
+
+def test_without_cupti_pytorchs_stand_in_and_numba_are_counted_as_long_as_cupy_is_not_used(monkeypatch):
+    sums = Counter(dict.fromkeys(events.NAMES, 0))
+    monkeypatch.setitem(sys.modules, "torch", pytorch("2.13.0+cpu", None))
+    monkeypatch.setattr(on_gpu, "torch_stand_in", lambda: SimpleNamespace(counters=lambda: dict(sums)))
+    for name in ("cupy", "numba.cuda.cudadrv.driver"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setattr(on_gpu.machine, "chosen", "gpu")
+    with count() as c:
+        sums.update(operations=3, waits=1, d2h=1, d2h_bytes=4)
+    assert (c.operations, c.waits, c.device_to_host, c.allocations) == (3, 1, Copies(1, 4), 0)
+    assert c.places == ("stand-in",) and c.operations_by_name == {"PyTorch": 3}
+
+
+def test_a_lesson_goes_on_with_a_number_that_is_not_known():
+    waits = NOT_KNOWN
+    copies = NOT_KNOWN + 3
+    copies += 2 * waits
+    assert (
+        copies is NOT_KNOWN and waits / 7 is NOT_KNOWN and 1 - waits is NOT_KNOWN and sum([waits, 1]) is waits
+    )
+    assert str(waits) == f"{waits}" == "not known" and waits is not None and not waits
+    assert (f"{waits:6}", f"{waits:10,}", f"{waits!s:>10}") == ("     ?", "         ?", " not known")
+    assert waits != 0 and not waits < 1 and not waits > 1 and min(3, 4, key=lambda _: waits) == 3
+    assert math.isnan(math.sqrt(2 * waits)) and pickle.loads(pickle.dumps(waits)) + 1 is not None
 
 
 def test_a_gpu_that_pytorch_has_is_used_without_start(monkeypatch):

@@ -1,15 +1,18 @@
 """`h2d.timeline()`: the order of what was asked, the drawing's rule, and a trace in the profiler's format."""
 
 import itertools
+import json
 import re
 import sys
 import threading
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import host_to_device as h2d
-from host_to_device.counting import timelines
+from host_to_device.counting import on_gpu, timelines
 from host_to_device.counting.timelines import Event, from_trace, schedule
 from host_to_device.standins import events
 
@@ -327,6 +330,70 @@ def test_a_trace_becomes_events_with_their_times():
 def test_the_profilers_own_wait_is_left_out_and_the_readers_stays():
     assert len(from_trace(TRACE, own=0)) == len(from_trace(TRACE, own=1)) + 1
     assert from_trace([]) == ()
+
+
+# kernel[grid, block](x) with a host array, and cuda.synchronize(), by numba-cuda 0.30: it calls the driver, of which the
+# trace has launches and, where it was asked for, synchronization. The wait for the default stream, which follows the copy
+# to the host, has nothing to wait for.
+OF_NUMBA = [
+    event("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 10, 4, correlation=1, bytes=64),
+    event("cuda_driver", "cuLaunchKernel", 20, 5, correlation=2),
+    event("kernel", "add", 24, 3, correlation=2),
+    event("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", 30, 4, correlation=3, bytes=64),
+    event("cuda_sync", "Stream Sync", 40, 1, correlation=4),
+    event("cuda_sync", "Context Sync", 50, 1, correlation=5),
+    event("cuda_sync", "Stream Sync", 60, 1, correlation=6),
+    event("cuda_sync", "Stream Wait Event", 70, 1, correlation=7),
+    event("cuda_runtime", "cudaDeviceSynchronize", 400, 2, correlation=9),
+    event("cuda_sync", "Context Sync", 400, 2, correlation=9),
+]
+
+
+def test_numbas_waits_are_in_the_timeline():
+    found = from_trace(OF_NUMBA, own=1)
+    assert [(each.kind, each.name) for each in found] == [
+        ("copy", "host to device"),
+        ("wait", "copy to the device"),
+        ("operation", "add"),
+        ("copy", "device to host"),
+        ("wait", "copy to the host"),
+        ("wait", "Context Sync"),
+        ("wait", "Stream Sync"),
+    ]
+
+
+def test_the_profiler_is_asked_for_the_drivers_synchronization(monkeypatch, tmp_path):
+    class Profile:
+        def __init__(self, activities, experimental_config):
+            assert activities == ["CUDA"] and experimental_config == {"enable_cuda_sync_events": True}
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def export_chrome_trace(self, path):
+            Path(path).write_text(json.dumps({"traceEvents": OF_NUMBA}), encoding="utf-8")
+
+    torch = SimpleNamespace(
+        profiler=SimpleNamespace(profile=Profile, ProfilerActivity=SimpleNamespace(CUDA="CUDA")),
+        _C=SimpleNamespace(_profiler=SimpleNamespace(_ExperimentalConfig=dict)),
+    )
+    monkeypatch.setattr(on_gpu, "torch_with_gpu", lambda: torch)
+    monkeypatch.setattr(on_gpu, "name", lambda: "GPU of the test, by CUPTI")
+    with h2d.timeline(tmp_path / "trace.json") as t:
+        pass
+    assert len(t.of("wait")) == 4 and (tmp_path / "trace.json").exists()
+
+
+def test_a_gpu_without_cupti_has_no_timeline_and_the_line_says_why(monkeypatch):
+    torch = SimpleNamespace(__version__="2.13.0+cpu", version=SimpleNamespace(cuda=None))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setattr(on_gpu, "torch_with_gpu", lambda: None)
+    monkeypatch.setattr(on_gpu, "name", lambda: "GPU, without CUPTI")
+    with pytest.raises(RuntimeError, match=r"PyTorch 2.13.0\+cpu is built without CUDA"), h2d.timeline():
+        pass
 
 
 def test_the_order_of_the_trace_does_not_matter():

@@ -10,6 +10,7 @@ import gc
 import io
 import json
 import linecache
+import math
 import os
 import random
 import re
@@ -26,6 +27,8 @@ import numpy as np
 import pytest
 
 from host_to_device import exercises
+from host_to_device.counting import Count
+from host_to_device.counting.numbers import NOT_KNOWN
 from host_to_device.exercises import (
     AnswerError,
     Exercise,
@@ -45,6 +48,7 @@ from host_to_device.exercises import (
     run_ratio,
     safety,
     solved,
+    student_runs,
     touches,
     values,
 )
@@ -1019,6 +1023,19 @@ def test_a_raw_kernel_is_run_and_judged_like_others():
     unguarded = cp.RawKernel(code.replace("FACTOR", "2").replace("if (i < n)", ""), "twice")
     with pytest.raises(Wrong, match="out of bounds"):
         judge_kernel(run_kernel(unguarded, (x, Out(100), np.int32(100)), 4, 32), 2 * x)
+
+
+def test_operations_that_are_not_known_are_not_operations_that_did_not_run(monkeypatch):
+    class WithoutCupti(Count):
+        def as_dict(self):
+            return {**super().as_dict(), "operations": None}
+
+    monkeypatch.setattr(student_runs, "Count", WithoutCupti)
+    got = run_function(lambda: 3, counted=True)
+    assert got["operations"] is None and got["counts"]["allocations"] == 0
+    judge_counts(got, operations=7, allocations=0)
+    copied = run_function(lambda: [NOT_KNOWN + 1, 3])["result"]
+    assert math.isnan(copied[0]) and copied[1] == 3, "a student's sum of counts is a number, too"
 
 
 def test_the_picture_of_an_answer_is_shown_right_or_wrong(capsys, monkeypatch):

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from host_to_device.counting import Copies
+from host_to_device.counting.numbers import NOT_KNOWN
 from host_to_device.measuring import clocks, known_limits, timing
 from host_to_device.measuring.clocks import ClockError, DeviceEvents, HostClock
 from host_to_device.measuring.timing import AT_LEAST, REPEAT, time
@@ -571,7 +572,8 @@ class PlayedCount:
 
     def __init__(self, order, operations=1):
         self.order, self.operations, self.waits = order, operations, 0
-        copied = None if operations is None else 0
+        copied = NOT_KNOWN if operations is NOT_KNOWN else 0
+        self.places = ("GPU",) if operations else ()
         self.host_to_device = self.device_to_host = self.device_to_device = Copies(copied, copied)
 
     def __enter__(self):
@@ -587,7 +589,7 @@ def counting(play, monkeypatch):
 
     def put(operations):
         order = play("torch")
-        monkeypatch.setattr(timing, "count", lambda: PlayedCount(order, operations))
+        monkeypatch.setattr(timing, "Count", lambda *, speaks: PlayedCount(order, operations))
         monkeypatch.setattr(timing, "is_chosen", lambda: True)
         return order
 
@@ -613,10 +615,29 @@ def test_what_asks_nothing_of_a_gpu_is_timed_by_the_host(counting):
     assert (t.where, t.clock) == ("CPU", "host clock")
 
 
-def test_where_the_counts_are_not_known_it_is_the_gpu(counting):
-    counting(None)
-    t = time(Calls(), repeat=4, calls=1)
+class OnGpu:
+    """An array in the GPU's memory, as far as `h2d.time` looks at it."""
+
+    shape, nbytes, device = (4,), 16, SimpleNamespace(type="cuda")
+
+
+def test_where_the_counts_are_not_known_an_array_on_the_gpu_says_that_it_works(counting, monkeypatch):
+    counting(NOT_KNOWN)
+    monkeypatch.setattr(known_limits, "cache_size", lambda where: None)
+    t = time(lambda array: None, inputs=[OnGpu()], repeat=4, calls=1)
     assert (t.where, t.clock) == ("GPU", "device events")
+    t = time(Calls(), repeat=4, calls=1)
+    assert (t.where, t.clock) == ("CPU", "host clock"), "nothing says that a GPU worked"
+
+
+def test_a_wait_of_the_callers_own_is_used_on_a_gpu(counting):
+    order = counting(1)
+    t = time(
+        lambda: order.append("work"), repeat=4, calls=1, waiting=lambda: order.append("the caller's wait")
+    )
+    assert (t.where, t.clock) == ("GPU", "host clock")
+    rest = order[order.index("counted") + 1 :]
+    assert rest[-3:] == ["the caller's wait", "work", "the caller's wait"]
 
 
 def test_without_synchronizing_the_host_clock_is_read_too_early(counting):
@@ -637,7 +658,7 @@ def test_where_counting_fails_the_measurement_goes_on(counting, monkeypatch):
         def __enter__(self):
             raise RuntimeError("the profiler is in use")
 
-    monkeypatch.setattr(timing, "count", lambda: Busy(order))
+    monkeypatch.setattr(timing, "Count", lambda *, speaks: Busy(order))
     t = time(lambda: order.append("work"), repeat=4, calls=1)
     assert (t.counts, t.where, len(t.samples)) == (None, "GPU", 4)
 
@@ -645,7 +666,7 @@ def test_where_counting_fails_the_measurement_goes_on(counting, monkeypatch):
         def __exit__(self, *_):
             raise RuntimeError("the trace cannot be written")
 
-    monkeypatch.setattr(timing, "count", lambda: Lost(order))
+    monkeypatch.setattr(timing, "Count", lambda *, speaks: Lost(order))
     assert time(lambda: order.append("work"), repeat=4, calls=1).counts is None
     with pytest.raises(ZeroDivisionError):
         time(failing(1, ZeroDivisionError()), repeat=4)
