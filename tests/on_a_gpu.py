@@ -171,3 +171,11 @@ class ndarray:
 
 def to_cupy(array):
     return ndarray(None, on_gpu=memory_of(array))
+
+
+@of_module("cupy._core.raw")
+class RawKernel:
+    """CuPy's kernel: `name` is that of the compiled code, mangled unless the source declares it `extern "C"`."""
+
+    def __init__(self, code, name):
+        self.code, self.name, self.__name__, self.options = code, name, name, ()

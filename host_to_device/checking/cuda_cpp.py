@@ -21,6 +21,7 @@ from host_to_device.checking.options import CheckOptions
 from host_to_device.checking.outcomes import Difference, compared, unwritten_text
 from host_to_device.checking.racing import Party, advice_for, kind_of_race, pair_of, race_text
 from host_to_device.checking.report import Finding, Report
+from host_to_device.standins.kernels import expressions_of, name_of
 from host_to_device.standins.numba_cuda.launching import dimensions
 from host_to_device.standins.positions import thread_of
 
@@ -48,21 +49,22 @@ class RawRun:
         from host_to_device.standins.cupy.raw import RawKernel
 
         self.options, self.began, self.faults = options, began, cuda_cpp
-        self.kernel = RawKernel(given.code, given.name, tuple(given.options or ()))
+        name = name_of(given)
+        self.kernel = RawKernel(given.code, name, tuple(given.options or ()))
         module = cuda_cpp.compile(
             given.code,
-            name_expressions=getattr(given, "name_expressions", None) or (),
+            name_expressions=expressions_of(given),
             options=tuple(given.options or ()),
             warp_size=options.warp_size,
         )
-        self.function = module.function(given.name)
+        self.function = module.function(name)
         self.variables = self.variables_of(given)
         grid, block, *rest = configuration
         self.grid, self.block = dimensions(grid, "griddim", None), dimensions(block, "blockdim", None)
         self.shared = int(rest[1]) if len(rest) > 1 else 0
         self.arguments = arguments
-        options.refuse_unknown_names(given.name, [self.name_of(number) for number, _ in self.arrays()])
-        self.file = f"<{given.name}.cu>"
+        options.refuse_unknown_names(name, [self.name_of(number) for number, _ in self.arrays()])
+        self.file = f"<{name}.cu>"
         lines = given.code.splitlines(keepends=True)
         linecache.cache[self.file] = len(given.code), None, lines, self.file
         self.conflicts: dict[tuple, Any] = {}  # races and early reads, by kind, array and lines

@@ -13,6 +13,7 @@ from host_to_device.inspecting import names, tools
 from host_to_device.inspecting.cache import kept
 from host_to_device.inspecting.compilers import clang, nvrtc, ptxas
 from host_to_device.inspecting.errors import CannotShow
+from host_to_device.standins import mangling
 
 # The steps for NVIDIA's GPUs; each needs the one before it. GCN is one step of its own.
 STEPS = ("ptx", "resources", "sass")
@@ -197,7 +198,7 @@ def from_ptx(
         result["sass"] = third["sass"]
     return Compiled(
         chosen,
-        names.readable(chosen),
+        mangling.readable(chosen),
         architecture,
         language,
         tools=made_by,
@@ -221,7 +222,7 @@ def _for_amd(
     chosen = names.choose(entry, None, list(made["resources"]))
     return Compiled(
         chosen,
-        names.readable(chosen),
+        mangling.readable(chosen),
         architecture,
         language,
         gcn=made["gcn"],

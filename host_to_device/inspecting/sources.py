@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from host_to_device.hardware import targets
-from host_to_device.inspecting import compiling, cupy_code, host_code, names
+from host_to_device.inspecting import compiling, cupy_code, host_code
 from host_to_device.inspecting.compilers import clang, numba_ptx, nvrtc
 from host_to_device.inspecting.compiling import Compiled
 from host_to_device.inspecting.errors import CannotShow
 from host_to_device.inspecting.instructions import Sources
+from host_to_device.standins import mangling
 
 HIP = re.compile(r'#\s*include\s*[<"]hip/|\bhipLaunch|__HIP_|__builtin_amdgcn_')
 MOST_BYTES = 4 << 20  # the largest source file
@@ -75,8 +76,8 @@ def given(kernel: Any, entry: str | None = None) -> Given:
     if cupy_code.is_generated(kernel):
         return Given("cupy", entry or cupy_code.name_of(kernel), kernel=kernel)
     if isinstance(getattr(kernel, "code", None), str) and hasattr(kernel, "options"):  # RawKernel, RawModule
-        name = getattr(kernel, "name", None)
-        found = _text(kernel.code, entry or name)
+        name = getattr(kernel, "name", None)  # a RawModule has none
+        found = _text(kernel.code, entry or (name and mangling.expression(name)))
         return replace(found, options=tuple(kernel.options))
     if hasattr(kernel, "py_func"):
         name = kernel.py_func.__name__
@@ -260,7 +261,7 @@ def _numba(
         parameters=numba_ptx.parameter_names(kernel.py_func, signature),
         what="kernel",
     )
-    return replace(result, name=names.readable(result.entry).removeprefix("kernel::")), sources
+    return replace(result, name=mangling.readable(result.entry).removeprefix("kernel::")), sources
 
 
 def signature_of(kernel: Any, types: Any, args: Sequence[Any] | None) -> tuple[Any, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from host_to_device.standins.mangling import expression
 from host_to_device.standins.numba_cuda.launching import CUDADispatcher, Launch
 
 
@@ -16,8 +17,14 @@ def is_raw(kernel: Any) -> bool:
 
 
 def name_of(kernel: Any) -> str:
-    """Return a kernel's name: that of its Python function, or of the kernel in CUDA C++."""
-    return getattr(kernel, "__name__", None) or kernel.name
+    """Return a kernel's name: that of its Python function, or of the kernel in CUDA C++, such as `add<float>`."""
+    return expression(kernel.name) if is_raw(kernel) else kernel.__name__
+
+
+def expressions_of(kernel: Any) -> tuple[str, ...]:
+    """Return the name expressions that make the compiler compile a `RawKernel`: its own if it is a template's."""
+    name = name_of(kernel)
+    return () if name == kernel.name else (name,)
 
 
 def stand_in_of(kernel: Any, caller: str, more: str = "") -> Any:

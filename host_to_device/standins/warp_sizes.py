@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from host_to_device.standins.host_copies import HostCopies, on_gpu, without_stream
-from host_to_device.standins.kernels import is_raw, name_of, stand_in_of
+from host_to_device.standins.kernels import expressions_of, is_raw, name_of, stand_in_of
 from host_to_device.standins.numba_cuda.launching import CUDADispatcher, dimensions, settings_now
 
 WARP_SIZES = (32, 64)
@@ -117,14 +117,14 @@ class OfWarpSize:
         shared = int(rest[1]) if len(rest) > 1 else 0
         module = cuda_cpp.compile(
             with_complex(given.code),
-            name_expressions=getattr(given, "name_expressions", None) or (),
+            name_expressions=expressions_of(given),
             options=options,
             warp_size=self.warp_size,
         )
-        function = module.function(given.name)
+        function = module.function(self.name)
         on_stand_in = copies({number: each for number, each in enumerate(arguments) if on_gpu(each)})
         values = [on_stand_in.get(number, each) for number, each in enumerate(arguments)]
-        passed = RawKernel(given.code, given.name, options)._passed(function, values)
+        passed = RawKernel(given.code, self.name, options)._passed(function, values)
         now = settings_now()
         launching.launch(function, *sizes, passed, shared, seed=now.seed, seconds=now.seconds)
         for number, copy in on_stand_in.items():

@@ -11,6 +11,7 @@ import cupy as cp  # noqa: E402
 from numba import cuda, types  # noqa: E402
 
 import host_to_device as h2d  # noqa: E402
+from host_to_device.inspecting import sources  # noqa: E402
 from tests import on_a_gpu  # noqa: E402
 
 X = np.arange(64, dtype=np.float32)
@@ -195,3 +196,26 @@ def test_warps_of_64_in_cuda_cpp_leave_the_result_in_cupy_s_arrays():
     # In memory behind the pointer the kernel writes every element, those of the view and those between.
     h2d.with_warp_size(RAW, 64)[1, 64](d, out[::2], np.int32(8))
     assert (out.on_gpu[:7] == X[1:8]).all()
+
+
+def test_a_template_s_kernel_as_cupy_gives_it():
+    """CuPy's kernel has the mangled name, and nothing else says of which types it is."""
+    code = """
+        template <typename T> __global__ void shift(const T* x, T* out, int n) {
+            int i = blockIdx.x * blockDim.x + threadIdx.x;
+            if (i + 1 < n) out[i] = x[i + 1];
+        }
+        namespace mine { template <class T, int N> struct Twice {}; }
+        template <class Op> __global__ void apply(float* x, Op = Op()) { x[threadIdx.x] *= 2; }
+    """
+    kernel = on_a_gpu.RawKernel(code, "_Z5shiftIfEvPKT_PS0_i")
+    d, n = on_a_gpu.to_cupy(X), np.int32(64)
+    assert "check of shift<float>" in repr(h2d.check(kernel))
+    assert str(h2d.check(kernel)[1, 64](d, on_a_gpu.to_cupy(X), n)).startswith(
+        "check of shift<float>: no errors"
+    )
+    assert kinds(h2d.check(kernel)[1, 64](d, d, n)) == {"race"}
+    h2d.with_warp_size(kernel, 64)[1, 64](d[1:], d, n - 1)
+    assert sources.given(kernel).entry == "shift<float>"
+    other = on_a_gpu.RawKernel(code, "_Z5applyIN4mine5TwiceIfLi2EEEEvPfT_")
+    assert h2d.check(other)[1, 64](on_a_gpu.to_cupy(X), np.int8(0))

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import host_to_device as h2d
-from host_to_device.inspecting import cache, compiling, names, sources, tools
+from host_to_device.inspecting import cache, compiling, sources, tools
 from host_to_device.inspecting.listing import Listing
+from host_to_device.standins import mangling
 from host_to_device.standins import numba_cuda as cuda
 from tests.corpora.listings import SOURCES, numba_kernels
 
@@ -269,7 +270,7 @@ def test_two_kernels_two_architectures_and_listings():
     ],
 )
 def test_names_are_readable(mangled, name):
-    assert names.readable(mangled) == name
+    assert mangling.readable(mangled) == name
 
 
 # --- Kept ------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from host_to_device.hardware.launch_limits import MAX_SHARED
 from host_to_device.standins.cuda_cpp import compiler, lines, nvrtc, sources, worker
 from host_to_device.standins.cuda_cpp.errors import CompileError, SourceError
+from host_to_device.standins.mangling import external
 
 
 class Source(NamedTuple):
@@ -34,15 +35,15 @@ _making = threading.Lock()
 def load(given: Source, seeded: bool) -> tuple[Path, dict, sources.Declared]:
     """Return the compiled file of a source, its description, and what the source declares.
 
-    The description is a dict that JSON can hold: `kernels`, `globals`, `shared` and `shared_of` as `describe` returns
-    them, `c_linkage` and `parameters` by the names of the kernels.
+    The description is a dict that JSON can hold: `kernels`, `globals`, `shared`, `shared_of` and `symbols` as `describe`
+    returns them, `c_linkage` and `parameters` by the names of the kernels.
 
     Raises
     ------
     CompileError
         If the source has errors, or there is no compiler.
     """
-    key = compiler.key_of("seeded" if seeded else "module", *given)
+    key = compiler.key_of("seeded" if seeded else "module with symbols", *given)
     with _making:
         if given.includes_files or key not in _made or not _made[key][0].exists():
             _made[key] = _make(key, given, seeded)
@@ -122,16 +123,22 @@ def describe(path: Path) -> dict:
         else:
             name, number, nbytes, place = rest
             about["shared"].append([name, int(number), int(nbytes), int(place)])
-    about["shared_of"] = _shared_of(path, about, starts)
+    symbols = lines.symbols(str(path))
+    about["symbols"] = [_symbol_of(start, symbols) for start in starts]
+    about["shared_of"] = _shared_of(symbols, about, starts)
     return about
 
 
-def _shared_of(path: Path, about: dict, starts: list[int]) -> list[int]:
+def _symbol_of(start: int, symbols: dict[int, list[str]]) -> str:
+    """Return the name that CUDA gives a kernel's compiled code; empty where symbols cannot be read."""
+    return next((external(each) for each in symbols.get(start, ()) if "." not in each), "")
+
+
+def _shared_of(symbols: dict[int, list[str]], about: dict, starts: list[int]) -> list[int]:
     """Return the bytes of static shared memory of each kernel: the sum of the arrays that it declares itself.
 
     The symbol of an array declared in a function begins with the function's symbol.
     """
-    symbols = lines.symbols(str(path))
     result = []
     for start in starts:
         inside = [

@@ -51,6 +51,9 @@ class Function:
         Their names in the source; empty where they are not known.
     shared_size_bytes
         Static shared memory that one block takes, in bytes.
+    symbol
+        The name that CUDA gives its compiled code, such as `_Z3addIfEvPKT_PS0_i`; its own name on systems whose
+        compiled files cannot be read.
     """
 
     def __init__(
@@ -61,12 +64,13 @@ class Function:
         parameters: tuple[Parameter, ...],
         declared: sources.Kernel | None,
         shared: int,
+        symbol: str,
     ) -> None:
         self.module, self.number, self.name, self.parameters = module, number, name, parameters
         self.c_linkage = declared is not None and declared.c_linkage
         names = declared.parameters if declared else ()
         self.parameter_names = names if len(names) == len(parameters) else ("",) * len(parameters)
-        self.shared_size_bytes = shared
+        self.shared_size_bytes, self.symbol = shared, symbol or name
 
     def __repr__(self) -> str:
         return f"<kernel {self.name} of the stand-in>"
@@ -310,9 +314,14 @@ class Module:
         for number, (name, parameters) in enumerate(about["kernels"]):
             plain = re.sub(r"<.*", "", name, flags=re.DOTALL).strip()
             kernel = by_name.get(plain) or by_name.get(plain.removeprefix("::"))
-            shared = about["shared_of"][number]
             self.functions[name] = Function(
-                self, number, name, tuple(Parameter(*each) for each in parameters), kernel, shared
+                self,
+                number,
+                name,
+                tuple(Parameter(*each) for each in parameters),
+                kernel,
+                about["shared_of"][number],
+                about["symbols"][number],
             )
         self.names = tuple(self.functions)
         self._globals: dict[str, np.ndarray] = {}

@@ -87,7 +87,7 @@ class RawKernel:
         self.enable_cooperative_groups = bool(enable_cooperative_groups)
         self.jitify = bool(jitify)
         self.file_path: str | None = None
-        self.name_expressions: tuple[str, ...] | None = None
+        self._expressions: tuple[str, ...] | None = None
         self._function: Any = None
         self._max_dynamic = MAX_SHARED
         self._carveout = -1
@@ -152,16 +152,16 @@ class RawKernel:
         wanted = function.parameters
         if len(arguments) != len(wanted):
             raise TypeError(
-                f"{self.name} takes {len(wanted)} argument{'s' * (len(wanted) != 1)} "
+                f"{function.name} takes {len(wanted)} argument{'s' * (len(wanted) != 1)} "
                 f"({', '.join(map(spelled, wanted))}), {len(arguments)} "
                 f"{'was' if len(arguments) == 1 else 'were'} given; a GPU would read beyond them"
             )
         return [
-            self._value(place, parameter, argument)
+            self._value(function.name, place, parameter, argument)
             for place, (parameter, argument) in enumerate(zip(wanted, arguments, strict=True), 1)
         ]
 
-    def _value(self, place: int, parameter: Any, argument: Any) -> Any:
+    def _value(self, name: str, place: int, parameter: Any, argument: Any) -> Any:
         """Return one argument in the form in which the kernel gets it.
 
         Raises
@@ -174,13 +174,13 @@ class RawKernel:
             data = value_bytes(argument)
             if parameter.pointer and len(data) < 8:
                 raise TypeError(
-                    f"{self.name}: argument {place} is {type(argument).__name__}, the parameter is a pointer "
+                    f"{name}: argument {place} is {type(argument).__name__}, the parameter is a pointer "
                     f"({spelled(parameter)}): pass a cupy.ndarray"
                 )
         else:
             if not parameter.pointer and parameter.size != 8:
                 raise TypeError(
-                    f"{self.name}: argument {place} is an array, the parameter is a value ({spelled(parameter)}): "
+                    f"{name}: argument {place} is an array, the parameter is a value ({spelled(parameter)}): "
                     "pass a number"
                 )
             if parameter.pointer and launching.is_array(argument):
@@ -189,7 +189,7 @@ class RawKernel:
         size = 8 if parameter.pointer else parameter.size
         if isinstance(argument, np.ndarray) and len(data) < size:
             raise TypeError(
-                f"{self.name}: argument {place} has {len(data)} bytes, the parameter {size} ({spelled(parameter)})"
+                f"{name}: argument {place} has {len(data)} bytes, the parameter {size} ({spelled(parameter)})"
             )
         return np.void(data[:size].ljust(size, b"\0"))
 
@@ -201,7 +201,7 @@ class RawKernel:
         return self._function
 
     def _compiled(self) -> Module:
-        return raw_module(self.code, self.file_path, self.options, self.backend, self.name_expressions)
+        return raw_module(self.code, self.file_path, self.options, self.backend, self._expressions)
 
     def compile(self, log_stream: TextIO | None = None) -> None:
         """Compile the kernel now; the compiler's log is written to `log_stream`."""
@@ -255,7 +255,7 @@ class RawKernel:
         raise AttributeError(f"'{type(self).__name__}' object has no attribute {name!r}")
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("code", "name", "options", "backend", "translate_cucomplex", "file_path", "name_expressions")
+        kept = ("code", "name", "options", "backend", "translate_cucomplex", "file_path", "_expressions")
         kept += ("enable_cooperative_groups", "jitify")
         return {**{name: getattr(self, name) for name in kept}, "raw_ver": self._raw_ver}
 
@@ -343,6 +343,8 @@ class RawModule:
     def get_function(self, name: str) -> RawKernel:
         """Return a kernel by its name, or by one of the name expressions.
 
+        The kernel has the name of its compiled code, as in CuPy: `_Z3addIfEvPKT_PS0_i` for `add<float>`.
+
         Raises
         ------
         CompileException
@@ -353,19 +355,14 @@ class RawModule:
         expect("name", name, str)
         kernel = RawKernel(
             self.code or "",
-            name,
+            self.module.function(name).symbol,
             self.options,
             self.backend,
             translate_cucomplex=self.translate_cucomplex,
             enable_cooperative_groups=self.enable_cooperative_groups,
             jitify=self.jitify,
         )
-        kernel.code, kernel.file_path, kernel.name_expressions = (
-            self.code,
-            self.file_path,
-            self.name_expressions,
-        )
-        kernel.kernel  # noqa: B018  CuPy compiles here
+        kernel.code, kernel.file_path, kernel._expressions = self.code, self.file_path, self.name_expressions
         return kernel
 
     def get_global(self, name: str) -> Any:
@@ -384,10 +381,16 @@ class Module:
 
     def __init__(self, compiled: Any, name_expressions: tuple[str, ...] | None) -> None:
         self.compiled = compiled
-        self.mapping = {name: name for name in name_expressions or ()}
+        kernels = [name for name in name_expressions or () if name in compiled.names]  # others are variables
+        self.mapping = {name: compiled.function(name).symbol for name in kernels}
+        self.expressions = {symbol: name for name, symbol in self.mapping.items()}
 
     def function(self, name: str) -> Any:
-        """Return a kernel that is `extern "C"` or among the name expressions; raises CUDADriverError if there is none."""
+        """Return a kernel that is `extern "C"` or among the name expressions; raises CUDADriverError if there is none.
+
+        A kernel of a name expression also has the name of its compiled code.
+        """
+        name = self.expressions.get(name, name)
         try:
             function = self.compiled.function(name)
         except LookupError:

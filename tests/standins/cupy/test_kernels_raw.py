@@ -367,6 +367,18 @@ def test_templates():
         cp.RawModule(code=TEMPLATE).get_function("fx3<float>")
 
 
+def test_a_kernel_of_a_template_has_the_name_of_its_compiled_code():
+    """As with CuPy 14.2.0, whose kernels also keep no name expressions."""
+    module = cp.RawModule(code=TEMPLATE, options=("-std=c++11",), name_expressions=["fx3<float>", "plain"])
+    kernel = module.get_function("fx3<float>")
+    assert kernel.name == kernel.__name__ == "_Z3fx3IfEvPT_i" and not hasattr(kernel, "name_expressions")
+    a = numbers(10, dtype="f4")
+    module.get_function(kernel.name)((1,), (10,), (a, 10))
+    assert a.get().tolist() == [3 * each for each in range(10)]
+    with pytest.raises(TypeError, match=r"^fx3<float> takes 2 arguments"):
+        kernel((1,), (10,), (a,))
+
+
 def test_name_expressions_that_are_wrong():
     with pytest.raises(CompileException):
         cp.RawModule(code=TEMPLATE, name_expressions=["fx3<no_such_type>"]).get_function("fx3<no_such_type>")
