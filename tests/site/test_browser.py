@@ -11,7 +11,7 @@ from fontTools.ttLib import TTFont
 
 from book import address
 from tests.site.axe import EACH_COLOUR_ONCE, FEW, LOOKS, faults_in, prepare, told
-from tests.site.reading import LOOKED_AT, MORE_SETS, NOTEBOOKS, PAGES, WRITTEN, read
+from tests.site.reading import LOOKED_AT, MORE, NOTEBOOKS, PAGES, WRITTEN, read
 
 pytestmark = [pytest.mark.site, pytest.mark.browser]
 
@@ -85,7 +85,7 @@ def first_paint(tab) -> float:
 
 def a_sample_first(pages: list[str]) -> list:
     """Return the pages, those that wait for `make test-all` marked."""
-    return [pytest.param(page, marks=[pytest.mark.slow] * (page in MORE_SETS)) for page in pages]
+    return [pytest.param(page, marks=[pytest.mark.slow] * (page in MORE)) for page in pages]
 
 
 @pytest.fixture(scope="module")
