@@ -196,6 +196,7 @@ class Run:
         """
         began = time.monotonic()
         self.machine, self.versions = machines.describe(), machines.versions()
+        self._refuse_a_rehearsal()
         if self.name:
             self.machine["name"] = self.name
         self.record_path = self.to / f"{machines.slug(self.machine['name'])}.json"
@@ -383,6 +384,14 @@ class Run:
         ledger.write_whole(self.record_path, ledger.text_of(data))
 
     # --- What it begins with ---
+
+    def _refuse_a_rehearsal(self) -> None:
+        for gpu in self.machine["gpus"]:
+            if gpu["name"].startswith(ledger.REHEARSAL):
+                raise CannotMeasure(
+                    f"the device is the {gpu['name']}: its times are those of a CPU that computes as a GPU would, "
+                    "so they are not recorded"
+                )
 
     def _notebooks(self) -> list[Path]:
         paths = [path.resolve() for path in self.notebooks]

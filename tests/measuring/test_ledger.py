@@ -127,6 +127,8 @@ WRONG = {
     "a stand-in's": ((*COPY, "where"), "stand-in"),
     "a GPU's on a CPU": ((*COPY, "where"), "GPU"),
     "a stand-in's sample": ((*COPY, "samples", 0, "where"), "stand-in"),
+    "a rehearsal's GPU": (("machine", "gpus", 0, "name"), "rehearsal, not a GPU (T4)", True),
+    "a machine with the rehearsal's name": (("machine", "name"), "rehearsal, not a GPU (T4)", True),
     "a GPU's sample on a CPU": ((*COPY, "samples", 0, "where"), "GPU"),
 }
 

@@ -1,0 +1,42 @@
+"""Run a program in a process whose CUDA driver is the rehearsal's."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rehearsal import build
+
+ROOT = Path(__file__).parent.parent
+
+
+def environment(base: dict[str, str] | None = None) -> dict[str, str]:
+    """Return the environment of a child process that finds the rehearsal as its GPU; what it needs is built.
+
+    Parameters
+    ----------
+    base
+        The environment to start from; nothing means this process's own. What it sets stays: `REHEARSAL_MEMORY`
+        (bytes, 2 GiB), `REHEARSAL_BRANCHES` (branches after which a launch is ended as hanging),
+        `REHEARSAL_DRIVER_VERSION` (13000 is CUDA 13.0), `REHEARSAL_LOG` (a file for the names of all calls).
+
+    Raises
+    ------
+    build.BuildError
+        If the driver cannot be built here.
+    """
+    found = dict(os.environ if base is None else base)
+    folders = [str(build.driver()), found.get("LD_LIBRARY_PATH", "")]
+    found["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, folders))
+    found.setdefault("REHEARSAL_PYTHON", sys.executable)
+    found["REHEARSAL_ROOT"] = str(ROOT)
+    found["REHEARSAL_KERNELS"] = str(build.kernels())
+    return found
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run Python with these arguments in the rehearsal's environment, and return its exit status."""
+    return subprocess.run([sys.executable, *arguments], env=environment()).returncode

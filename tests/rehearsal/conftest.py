@@ -1,0 +1,53 @@
+"""Programs that run on the rehearsal: the real numba-cuda and the real CuPy, in a process of their own."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from rehearsal import run
+
+
+@pytest.fixture(scope="session")
+def rehearsal_environment():
+    """Return the environment of a program on the rehearsal; the driver is built once and kept in the user's cache."""
+    pytest.importorskip("numba_cuda", reason="numba-cuda is not installed (make set-up-tests, not on macOS)")
+    if not sys.platform.startswith("linux"):
+        pytest.skip("the rehearsal's driver is for Linux")
+    if shutil.which(run.build.compiling.COMPILER) is None and "CI" not in os.environ:
+        pytest.skip("the rehearsal needs a C++ compiler")
+    checkout = {"H2D_MACHINE": "gpu", "PYTHONPATH": str(run.ROOT)}
+    quiet = {"NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": "0", "PYTHONWARNINGS": "ignore"}
+    return run.environment({**os.environ, **checkout, **quiet})
+
+
+@pytest.fixture
+def process_of(rehearsal_environment, tmp_path):
+    """Return a function that runs a program and returns its process, however it ended."""
+
+    def process(code, seconds=60, **environment):
+        program = tmp_path / "program.py"
+        program.write_text(code)
+        return subprocess.run(
+            [sys.executable, str(program)],
+            env={**rehearsal_environment, **environment},
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+        )
+
+    return process
+
+
+@pytest.fixture
+def rehearsed(process_of):
+    """Return a function that runs a program on the rehearsal and returns what it printed; it has to end well."""
+
+    def output(code, seconds=60, **environment):
+        done = process_of(code, seconds, **environment)
+        assert done.returncode == 0, f"exit status {done.returncode}\n{done.stdout}\n{done.stderr[-6000:]}"
+        return done.stdout
+
+    return output
