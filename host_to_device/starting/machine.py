@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -108,6 +109,12 @@ def find() -> Machine:
     return Machine(gpus, driver_version(), (major, rest // 10))
 
 
+# The newest numba-cuda that uses numpy.row_stack (numba/cuda/np/arrayobj.py), and the NumPy that has removed it.
+USES_ROW_STACK, WITHOUT_ROW_STACK = (0, 30, 4), (2, 5)
+# pip chooses the newest NumPy that numba-cuda's and CuPy's metadata allow, which is too new for the former.
+NUMPY = '"numpy<2.5"'
+
+
 def missing_command(machine: Machine) -> str | None:
     """Return the command that installs what the GPU needs and is not there, or None if nothing is missing."""
     major = 13 if machine.cuda >= (13, 0) else 12
@@ -116,7 +123,35 @@ def missing_command(machine: Machine) -> str | None:
         "numba_cuda": f'"numba-cuda[cu{major}]"',
     }
     missing = [package for module, package in wanted.items() if not is_installed(module)]
-    return f"{sys.executable} -m pip install {' '.join(missing)}" if missing else None
+    return f"{sys.executable} -m pip install {' '.join([*missing, NUMPY])}" if missing else None
+
+
+def mismatch() -> str | None:
+    """Return in one line why the installed packages compile no kernel together, and what to do; None if they do."""
+    numba_cuda, numpy = version_of("numba-cuda"), version_of("numpy")
+    if _numbers(numba_cuda) > USES_ROW_STACK or _numbers(numpy) < WITHOUT_ROW_STACK:
+        return None
+    return (
+        f"numba-cuda {numba_cuda} compiles no kernel with NumPy {numpy}: it uses numpy.row_stack, which NumPy 2.5 has removed. "
+        f"Install an older NumPy, then restart the kernel:  {sys.executable} -m pip install {NUMPY}"
+    )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version, without what follows them: (2, 5, 0) for "2.5.0rc1"; () for "?"."""
+    found = re.match(r"[0-9]+(\.[0-9]+)*", version)
+    return tuple(int(part) for part in found[0].split(".")) if found else ()
+
+
+def quiet_about_small_grids() -> None:
+    """Switch off Numba's warning of grids with fewer than 128 blocks, unless the environment has set it.
+
+    Nearly every launch of a lesson is that small. Numba reads the variable when `numba.cuda` is imported.
+    """
+    value = os.environ.setdefault("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", "0")
+    config = sys.modules.get("numba.cuda.core.config")
+    if config is not None and value == "0":
+        config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
 
 
 def gpu_line(machine: Machine) -> str:
@@ -147,14 +182,15 @@ def stand_in_line(problem: str) -> str:
 def start() -> None:
     """Find what runs here, prepare it, and print one line that says what it is.
 
-    Call it in the first cell, before `numba.cuda` and `cupy` are imported. With a GPU it changes nothing. Without
-    one, or with `H2D_MACHINE=stand-in` in the environment, `numba.cuda`, `cupy` and `cupyx` become the course's
+    Call it in the first cell, before `numba.cuda` and `cupy` are imported. With a GPU it only switches off Numba's
+    warning of small grids, unless NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS is set. Without one, or with `H2D_MACHINE=stand-in` in the environment, `numba.cuda`, `cupy` and `cupyx` become the course's
     stand-ins. Calling it again is harmless, and `stop()` undoes it.
 
     Raises
     ------
     SetUpError
-        If there is a GPU but not the packages that drive it (the message is the command that installs them),
+        If there is a GPU but not the packages that drive it (the message is the command that installs them), or if
+        numba-cuda and NumPy do not fit together,
         if `H2D_MACHINE=gpu` and there is no GPU, or if the notebook imported `numba.cuda` or `cupy` before this.
 
     Examples
@@ -175,6 +211,9 @@ def start() -> None:
                 f"this machine has a {machine.gpus[0].name}, but the packages that use it are not installed. Install them, "
                 f"then restart the kernel:  {command}   (to go on without the GPU: H2D_MACHINE=stand-in)"
             )
+        if problem := mismatch():
+            raise SetUpError(problem)
+        quiet_about_small_grids()
         chosen = "gpu"
         print(gpu_line(machine))
         return

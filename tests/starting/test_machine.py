@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+from types import SimpleNamespace
 
 import pytest
 
@@ -128,9 +129,54 @@ def test_gpu_without_its_packages_gets_the_command_not_a_stand_in(on, cuda, inst
     command = str(problem.value).split("restart the kernel:")[1].split("(to go on")[0]
     assert "pip install" in command
     assert all(package in command for package in wanted)
+    assert '"numpy<2.5"' in command, "pip would leave or install a NumPy that numba-cuda does not know"
     assert not any(package in command for package in not_wanted)
     with pytest.raises(SetUpError):
         machine.size(stand_in=1, gpu=2)
+
+
+def versions(monkeypatch, numba_cuda, numpy):
+    installed = {"numba-cuda": numba_cuda, "numpy": numpy}
+    monkeypatch.setattr(machine, "version_of", lambda *names: installed.get(names[0], "?"))
+
+
+# numba-cuda 0.30.4, numba/cuda/np/arrayobj.py, line 6860: overload(np.row_stack). With NumPy 2.5.5 the first launch raises
+# "AttributeError: module 'numpy' has no attribute 'row_stack'".
+@pytest.mark.parametrize("numpy", ["2.5.0", "2.5.5", "2.5.0rc1", "3.0"])
+def test_a_numpy_with_which_numba_compiles_nothing_is_refused_in_one_line(on, monkeypatch, numpy):
+    on(ONE_GPU)
+    versions(monkeypatch, "0.30.4", numpy)
+    with pytest.raises(SetUpError) as problem:
+        machine.start()
+    message = str(problem.value)
+    assert f"numba-cuda 0.30.4 compiles no kernel with NumPy {numpy}: " in message and "\n" not in message
+    assert message.endswith(f'{sys.executable} -m pip install "numpy<2.5"')
+    assert machine.chosen is None
+
+
+@pytest.mark.parametrize(
+    ("numba_cuda", "numpy"), [("0.30.4", "2.4.6"), ("0.22.2", "2.1.3"), ("0.30.5", "2.5.5"), ("1.0", "2.5.5")]
+)
+def test_other_pairs_are_taken(on, monkeypatch, capsys, numba_cuda, numpy):
+    on(ONE_GPU)
+    versions(monkeypatch, numba_cuda, numpy)
+    machine.start()
+    assert f"numba-cuda {numba_cuda}" in capsys.readouterr().out
+
+
+def test_numba_does_not_warn_of_small_grids_unless_it_is_told_to(on, monkeypatch):
+    on(ONE_GPU)
+    config = SimpleNamespace(
+        CUDA_LOW_OCCUPANCY_WARNINGS=1
+    )  # what numba/cuda/core/config.py read when it was imported
+    monkeypatch.setitem(sys.modules, "numba.cuda.core.config", config)
+    monkeypatch.setenv("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", "1")
+    machine.start()
+    assert config.CUDA_LOW_OCCUPANCY_WARNINGS == 1
+    monkeypatch.delenv("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS")
+    machine.start()
+    assert os.environ["NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS"] == "0"
+    assert config.CUDA_LOW_OCCUPANCY_WARNINGS == 0
 
 
 def test_stand_in_on_a_gpu_machine_is_used_when_asked_for(on, monkeypatch, capsys):
