@@ -120,7 +120,7 @@ class _LaunchConfiguration:
         self.dispatcher = dispatcher
 
     def __call__(self, *arguments):
-        raise AssertionError("nothing is launched here")
+        self.dispatcher.py_func(*arguments)
 
 
 class Pointer:

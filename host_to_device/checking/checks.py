@@ -21,6 +21,13 @@ from host_to_device.standins.numba_cuda import rewriting
 from host_to_device.standins.numba_cuda.launching import Launch, dimensions, is_device_function
 from host_to_device.standins.numba_cuda.rewriting import WARP_SIZE
 from host_to_device.standins.warp_sizes import known_warp_size
+from host_to_device.starting import context
+from host_to_device.support.installed import SetUpError
+
+UNREADABLE = (
+    "h2d.check cannot copy the arguments from the GPU, because an earlier kernel failed there (CUDA_ERROR_{}). Restart the "
+    "notebook's kernel and run the cells again, or give the check host arrays"
+)
 
 
 class CheckError(AssertionError):
@@ -135,8 +142,15 @@ class Check:
             raise ValueError("must specify at least the griddim and blockdim")
 
         def run(*arguments: Any) -> Report:
-            with events.unheard():
-                report = self.run(configuration, arguments)
+            try:
+                with events.unheard():
+                    report = self.run(configuration, arguments)
+            except Exception as problem:
+                if context.fatal_error(
+                    problem
+                ):  # while it copied the arguments: the check itself needs no GPU
+                    raise SetUpError(UNREADABLE.format(context.fatal_error(problem))) from None
+                raise
             if self.options.strict and not report:
                 raise CheckError(report)
             return report

@@ -19,6 +19,8 @@ from host_to_device.exercises.definition import Exercise
 from host_to_device.exercises.failures import failure, message
 from host_to_device.exercises.student_names import Student, check_need
 from host_to_device.exercises.verdicts import NOTHING, Judged, Verdict, judged, tried, verdict
+from host_to_device.measuring.clocks import wait
+from host_to_device.starting import context
 
 SMALL = 8  # a case of this size is small enough: a still smaller one shows less
 PATIENCE = 3.0  # seconds of an answer after which no smaller case is looked for
@@ -163,12 +165,13 @@ def answer(number: str, *, hint: int | None = None, strict: bool | None = None) 
     Returns
     -------
     Verdict
-        `right`, `points` and `text`; a notebook does not show it again.
+        `right`, `points` and `text`; a notebook does not show it again. `right` is None where the answer could not be
+        checked, because an earlier kernel's fault has ended the GPU's context.
 
     Raises
     ------
     AnswerError
-        If `strict` is true and the answer is not right.
+        If `strict` is true and the answer is not right, or could not be checked.
 
     Examples
     --------
@@ -181,6 +184,7 @@ def answer(number: str, *, hint: int | None = None, strict: bool | None = None) 
     """
     global _at_work
     strict = is_strict() if strict is None else strict
+    was_lost = hint is None and context.is_lost(wait)
     if _at_work not in (None, threading.get_ident()):
         return Verdict(
             _cut(number), None, 0, 0, "h2d.answer is checking another answer: call it again when that is done"
@@ -203,7 +207,12 @@ def answer(number: str, *, hint: int | None = None, strict: bool | None = None) 
         result = Verdict(_cut(number), False, 0, 0, text)
     finally:
         _at_work = None
-    if strict and result.right is False:
+    if was_lost and context.fatal_error(result.text):  # an earlier cell is to blame, not the answer
+        text = f"{result.number} could not be checked. {context.sentence()}"
+        result, remarks = Verdict(result.number, None, 0, result.of, text), []
+    elif hint is None and not was_lost and context.is_lost(wait):
+        remarks = [*remarks, context.sentence()]
+    if strict and hint is None and not result:
         raise AnswerError(result.text)
     _print("\n".join([result.text, *remarks]))
     return result

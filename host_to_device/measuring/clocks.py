@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from host_to_device.starting import machine
+from host_to_device.starting import context, machine
 from host_to_device.support.messages import OneLine
 
 
@@ -66,9 +66,12 @@ def drivers() -> dict[str, Any]:
     """Return the modules that drive a GPU in this program: `torch.cuda`, `cupy.cuda`, `numba.cuda`, PyTorch's first.
 
     Stand-ins are not among them, nor are libraries on a machine without a GPU. PyTorch is left out until it has used
-    the GPU: before that it has nothing to wait for, and asking it would initialise CUDA.
+    the GPU: before that it has nothing to wait for, and asking it would initialise CUDA. After a fault that ended the
+    GPU's context (`starting.context`) no library drives it.
     """
     found: dict[str, Any] = {}
+    if context.lost:
+        return found
     if (torch := loaded("torch")) is not None and torch.cuda.is_initialized():
         found["torch"] = torch.cuda
     if machine.chosen == "stand-in":

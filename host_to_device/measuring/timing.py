@@ -20,6 +20,8 @@ from host_to_device.counting.on_gpu import is_chosen
 from host_to_device.measuring.clocks import Clock, DeviceEvents, HostClock, checked, cost_of, drivers, wait
 from host_to_device.measuring.doubts import Arrays, doubts_about
 from host_to_device.measuring.timings import Timing
+from host_to_device.standins.kernels import is_raw, launched_kernel, name_of
+from host_to_device.starting import context
 
 REPEAT = 20  # samples, if the time allows
 AT_LEAST = 3  # samples, even where the time is used up: fewer have no spread
@@ -124,6 +126,8 @@ def time(
         if not left_out and not (_is_number(given) and 0 < given < math.inf):
             raise ValueError(f"{what} is {given!r}: give a finite number above 0")
 
+    if context.is_lost(wait):  # the CPU's work can be measured all the same
+        context.tell_once()
     prepared = counted(setup) if setup is not None else None
     arrays = Arrays(fn, sets)  # before the work changes them
     turns = [functools.partial(fn, *each) if each else fn for each in sets]
@@ -318,4 +322,7 @@ def _is_number(given: Any, kind: type = numbers.Real) -> bool:
 
 def _name_of(fn: Any) -> str:
     called = fn.func if isinstance(fn, functools.partial) else fn
+    kernel = called if is_raw(called) else launched_kernel(called)
+    if kernel is not None:
+        return name_of(kernel)
     return getattr(called, "__name__", type(called).__name__).replace("<lambda>", "the call")

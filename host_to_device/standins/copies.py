@@ -80,7 +80,7 @@ def overlapping_copies(
     arrays
         The arrays by name, in the host's memory or elsewhere (`Located`).
     allocate
-        Returns memory of so many bytes (uint8) for arrays whose copy is not a plain one.
+        Returns memory (uint8) of the size that it is given in bytes, for arrays whose copy is not a plain one.
     """
     located = {name: each if isinstance(each, Located) else Located.of(each) for name, each in arrays.items()}
     return [_copies({name: located[name] for name in group}, allocate) for group in _overlapping(located)]

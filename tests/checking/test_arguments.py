@@ -1,5 +1,7 @@
 """What a GPU's launch takes, the check takes: shared memory stays shared, and layouts stay what they are."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from numba import cuda, types  # noqa: E402
 
 import host_to_device as h2d  # noqa: E402
 from host_to_device.inspecting import sources  # noqa: E402
+from host_to_device.starting import context  # noqa: E402
 from tests import on_a_gpu  # noqa: E402
 
 X = np.arange(64, dtype=np.float32)
@@ -219,3 +222,16 @@ def test_a_template_s_kernel_as_cupy_gives_it():
     assert sources.given(kernel).entry == "shift<float>"
     other = on_a_gpu.RawKernel(code, "_Z5applyIN4mine5TwiceIfLi2EEEEvPfT_")
     assert h2d.check(other)[1, 64](on_a_gpu.to_cupy(X), np.int8(0))
+
+
+def test_arrays_that_the_gpu_does_not_give_back(monkeypatch):
+    """numba-cuda 0.30.4 refuses every copy after an illegal access; the check itself needs no GPU."""
+
+    class Lost(on_a_gpu.DeviceNDArray):
+        def copy_to_host(self):
+            raise RuntimeError("[700] Call to cuMemcpyDtoH results in CUDA_ERROR_ILLEGAL_ADDRESS")
+
+    monkeypatch.setattr(context, "machine", SimpleNamespace(chosen="gpu"))
+    with pytest.raises(h2d.SetUpError, match=r"CUDA_ERROR_ILLEGAL_ADDRESS.*give the check host arrays"):
+        h2d.check(KERNEL)[1, 64](Lost(X), X)
+    assert h2d.check(KERNEL)[1, 64](X, X.copy())

@@ -21,6 +21,7 @@ import threading
 import time
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +35,7 @@ from host_to_device.exercises import (
     Exercise,
     Out,
     Wrong,
+    answering,
     catalogue,
     definition,
     inputs,
@@ -52,7 +54,7 @@ from host_to_device.exercises import (
     touches,
     values,
 )
-from host_to_device.starting import machine
+from host_to_device.starting import context, machine
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 60.0  # for what ends: the machine may be busy
@@ -708,6 +710,48 @@ def test_the_verdict_is_not_shown_twice_in_a_notebook():
     from IPython.core.formatters import DisplayFormatter
 
     assert DisplayFormatter().format(asked("99.2", notebook(ADD))) == ({}, {})
+
+
+REFUSED = "CudaAPIError: [700] Call to cuMemAlloc results in CUDA_ERROR_ILLEGAL_ADDRESS"
+USES_THE_GPU = body(f"raise RuntimeError({REFUSED!r})")
+
+
+@pytest.fixture
+def faults(monkeypatch):
+    """Return a list: once something is in it, the GPU refuses everything, as after an illegal access."""
+    found = []
+
+    def wait():
+        if found:
+            raise RuntimeError(REFUSED)
+
+    monkeypatch.setattr(context, "machine", SimpleNamespace(chosen="gpu"))
+    monkeypatch.setattr(context, "lost", "")
+    monkeypatch.setattr(answering, "wait", wait)
+    return found
+
+
+def test_an_answer_is_not_refused_for_an_earlier_kernels_fault(faults, capsys):
+    faults.append("in an earlier cell")
+    verdict = asked("99.2", notebook(USES_THE_GPU))
+    assert verdict.right is None and not verdict.points
+    assert verdict.text.startswith(
+        "99.2 could not be checked. A kernel failed on the GPU (CUDA_ERROR_ILLEGAL_ADDRESS)"
+    )
+    assert "Restart the notebook's kernel" in capsys.readouterr().out
+    assert asked("99.2", notebook(ADD)).right, "it needs no GPU"
+    assert "result[0]" in asked("99.2", notebook(body("return b"))).text
+    with pytest.raises(AnswerError, match="could not be checked"):
+        asked("99.2", notebook(USES_THE_GPU), ", strict=True")
+    assert asked("99.2", notebook(USES_THE_GPU), ", hint=1, strict=True").right is None
+
+
+def test_an_answer_whose_own_kernel_ends_the_context_is_told_so(faults, capsys):
+    names = notebook(body(f"faults.append(1)\nraise RuntimeError({REFUSED!r})"))
+    names["faults"] = faults
+    assert asked("99.2", names).right is False
+    said = capsys.readouterr().out
+    assert said.startswith("99.2 is not right yet") and said.rstrip().endswith("run the cells again.")
 
 
 def test_a_fault_of_the_check_itself_is_named_as_that(monkeypatch, capsys):

@@ -24,7 +24,8 @@ from host_to_device.measuring.timings import Timing
 from host_to_device.rendering import units
 from host_to_device.standins import events
 from host_to_device.standins import numba_cuda as cuda
-from host_to_device.starting import machine
+from host_to_device.starting import context, machine
+from tests import on_a_gpu
 
 
 @pytest.fixture(autouse=True)
@@ -565,6 +566,49 @@ def test_events_in_the_wrong_order(play, monkeypatch):
         DeviceEvents().measure(lambda: None)
 
 
+def test_the_cpus_work_is_timed_after_a_fault_has_ended_the_gpus_context(play, monkeypatch, capsys):
+    """CuPy 14.2.0 raises this error for every call after an access to memory that does not exist."""
+    monkeypatch.setattr(context, "lost", "")
+    monkeypatch.setattr(context, "_told", False)
+    play("cupy")
+
+    def refuse():
+        raise RuntimeError("cudaErrorIllegalAddress: an illegal memory access was encountered")
+
+    def fails_on_the_gpu():
+        refuse()
+
+    monkeypatch.setattr(sys.modules["cupy"].cuda, "Device", lambda: SimpleNamespace(synchronize=refuse))
+    for _ in range(2):
+        assert time(lambda: None, repeat=1).where == "CPU"
+    said = capsys.readouterr().out
+    assert said.count("\n") == 1 and "CUDA_ERROR_ILLEGAL_ADDRESS" in said and "Restart the notebook" in said
+    with pytest.raises(RuntimeError, match="cudaErrorIllegalAddress"):
+        time(fails_on_the_gpu, repeat=1)
+
+
+def test_a_fault_of_what_is_timed_passes_through(play, monkeypatch):
+    monkeypatch.setattr(context, "lost", "")
+    play("cupy")
+    faults = []
+
+    def wait():
+        if faults:
+            raise RuntimeError("cudaErrorIllegalAddress: an illegal memory access was encountered")
+
+    monkeypatch.setattr(sys.modules["cupy"].cuda, "Device", lambda: SimpleNamespace(synchronize=wait))
+    with pytest.raises(RuntimeError, match="cudaErrorIllegalAddress"):
+        time(lambda: faults.append(1), repeat=1)
+
+
+def test_a_launch_configuration_has_the_name_of_its_kernel():
+    def nothing():
+        pass
+
+    assert time(on_a_gpu.CUDADispatcher(nothing)[1, 64], repeat=1).name == "nothing"
+    assert time(cuda.jit(nothing)[1, 64], repeat=1).name == "nothing"
+
+
 class PlayedCount:
     """What `h2d.count()` gives on a GPU: entered for one call, and slow enough to spoil a time."""
 
@@ -602,7 +646,7 @@ def test_on_a_gpu_events_are_read_and_cupti_is_asked_once(counting):
     assert (t.where, t.clock) == ("GPU", "device events")
     assert t.samples == pytest.approx((0.5e-3,) * 4)
     assert order.count("count") == order.count("counted") == 1
-    assert order[:4] == ["torch synchronize", "work", "torch synchronize", "count"]
+    assert order[:5] == ["torch synchronize", "torch synchronize", "work", "torch synchronize", "count"]
     sample = ["torch synchronize", "torch record", "work", "work", "torch record", "torch event synchronize"]
     rest = order[order.index("counted") + 1 :]
     assert sum(rest[i : i + len(sample)] == sample for i in range(len(rest))) == 4
