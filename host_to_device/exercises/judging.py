@@ -44,13 +44,22 @@ def tolerance(dtype: np.dtype) -> float:
     return TOLERANCES.get(dtype.itemsize // (2 if dtype.kind == "c" else 1), 1e-11)
 
 
-def number(value: Any) -> str:
-    """Return an element as a learner would write it."""
+def number(value: Any, digits: int = 6) -> str:
+    """Return an element as a learner would write it: rounded to so many digits, unless nine give it exactly."""
     value = value.item() if isinstance(value, np.generic | np.ndarray) else value
     if isinstance(value, float):
-        short = f"{value:.6g}"
-        return short if float(short) == value or abs(value) > 1e15 else f"{value:.9g}"
+        short = f"{value:.9g}"
+        return short if float(short) == value and abs(value) <= 1e15 else f"{value:.{digits}g}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def unlike(one: Any, other: Any) -> tuple[str, str]:
+    """Return two different elements as texts that differ; engines may disagree on the last digits of a float32."""
+    for digits in (6, 9, 17):
+        texts = number(one, digits), number(other, digits)
+        if texts[0] != texts[1]:
+            break
+    return texts
 
 
 def element(name: str, index: Sequence[int]) -> str:
@@ -129,7 +138,8 @@ def judge_array(
     value, wanted = got[first], expected[first]
     many = f" ({len(wrong):,} of {right.size:,} elements differ)" if right.size > 1 else ""
     is_nan = got.dtype.kind in "fc" and bool(np.isnan(value))
-    text = f"{element(name, first)} is {number(value)}, but {number(wanted)} is right{many}"
+    is_now, should_be = unlike(value, wanted)
+    text = f"{element(name, first)} is {is_now}, but {should_be} is right{many}"
     for mistaken, hint in mistakes:
         mistaken = np.asarray(mistaken)
         if mistaken.shape == got.shape and close(got, mistaken, rtol, atol).all():
