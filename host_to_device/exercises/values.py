@@ -1,7 +1,7 @@
 """Plain values: the values that may leave the student's process, and their form on the way.
 
 Plain values are None, bool, int, float, complex, str, NumPy arrays without objects in them, and lists and dicts of
-these. Any other object becomes a `Strange`, which names it. `packed` turns plain values into a dict of arrays, which
+these. A `Fraction` becomes a float. Any other object becomes a `Strange`, which names it. `packed` turns plain values into a dict of arrays, which
 `np.savez` writes and `np.load(…, allow_pickle=False)` reads. `unpacked` undoes that and trusts nothing that it reads.
 """
 
@@ -12,6 +12,7 @@ import math
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,11 @@ def plain(value: Any, depth: int = 0) -> Any:
         return Strange("a huge number", "int") if cls is int and value.bit_length() > 4096 else value
     if cls is NotKnown:
         return math.nan
+    if cls is Fraction:
+        try:
+            return float(value)
+        except OverflowError:
+            return Strange("a huge number", "Fraction")
     if cls is str:
         return value if len(value) <= LONGEST else f"{value[:LONGEST]}…"
     if issubclass(cls, np.ndarray | np.generic):

@@ -20,6 +20,7 @@ import textwrap
 import threading
 import time
 import warnings
+from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -892,6 +893,8 @@ def test_a_named_tuple_is_a_list_of_plain_values_and_runs_no_code_of_its_own():
         (np.array([2.0, 1.0]), [2.0, 1.0]),
         ([2], None),
         ([2, True], None),
+        ([Fraction(2), Fraction(1, 2)], [2.0, 0.5]),
+        ([2, Fraction(10**400)], None),
         ([2, 1j], None),
         ([2, [1]], None),
         (np.array([[2.0, 1.0]]), None),
