@@ -45,7 +45,7 @@ def tolerance(dtype: np.dtype) -> float:
 
 
 def number(value: Any, digits: int = 6) -> str:
-    """Return an element as a learner would write it: rounded to so many digits, unless nine give it exactly."""
+    """Return an element as a learner would write it: rounded to `digits` digits, unless nine give it exactly."""
     value = value.item() if isinstance(value, np.generic | np.ndarray) else value
     if isinstance(value, float):
         short = f"{value:.9g}"
