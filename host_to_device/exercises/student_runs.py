@@ -401,16 +401,18 @@ class _Between:
 
         return launched
 
-    def __call__(self, grid: Any, block: Any, arguments: Any, **keywords: Any) -> Any:
-        """Launch a `RawKernel` of CuPy."""
-        self._note(grid, block, arguments)
-        return self._kernel(grid, block, arguments, **keywords) if self._runs else None
+    def __call__(self, grid: Any, block: Any, args: Any, **keywords: Any) -> Any:
+        """Launch a `RawKernel` of CuPy; the parameters have CuPy's names."""
+        args = list(args)
+        self._note(grid, block, args)
+        return self._kernel(grid, block, args, **keywords) if self._runs else None
 
     def _note(self, grid: Any, block: Any, arguments: Sequence[Any]) -> None:
         self._seen.append(
             {
                 "kernel": self._name,
                 "arguments": [str(getattr(each, "dtype", type(each).__name__)) for each in arguments],
+                "numbers": [np.asarray(each).item() for each in arguments if _is_number(each)],
                 "blocks": math.prod(_sides(grid)),
                 "threads": math.prod(_sides(block)),
                 "waits": None if on_gpu.is_chosen() else events.Snapshot().sums["waits"],
@@ -419,6 +421,11 @@ class _Between:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._kernel, name)
+
+
+def _is_number(argument: Any) -> bool:
+    of_numpy = isinstance(argument, np.number | np.ndarray) and argument.size == 1
+    return of_numpy or isinstance(argument, int | float)
 
 
 def _sides(given: Any) -> tuple[int, ...]:
@@ -442,7 +449,8 @@ def seen_launches(function: Callable, *names: str, runs: bool = True) -> Iterato
     ------
     list of dict
         A dict for each launch, in order: "kernel" is the kernel's name. "arguments" has the dtype of each array or
-        NumPy number, and the name of the type of any other argument. "blocks" is the number of blocks in the grid, and
+        NumPy number, and the name of the type of any other argument. "numbers" has the arguments that are numbers of
+        Python or NumPy. "blocks" is the number of blocks in the grid, and
         "threads" the number of threads in a block. "waits" is a running number of the host's waits, of which the
         difference between two launches counts; None on a GPU.
     """

@@ -233,9 +233,9 @@ def test_launches_are_seen_with_their_kernels_and_dtypes():
     waits = [each.pop("waits") for each in seen]
     assert waits[0] == waits[-1], "no launch waits"
     assert seen == [
-        {"kernel": "along", "arguments": ["float32", "int32"], "blocks": 1, "threads": 64},
-        {"kernel": "along", "arguments": ["float32", "int32"], "blocks": 1, "threads": 64},
-        {"kernel": "down", "arguments": ["float32", "float32"], "blocks": 1, "threads": 64},
+        {"kernel": "along", "arguments": ["float32", "int32"], "numbers": [], "blocks": 1, "threads": 64},
+        {"kernel": "along", "arguments": ["float32", "int32"], "numbers": [], "blocks": 1, "threads": 64},
+        {"kernel": "down", "arguments": ["float32", "float32"], "numbers": [], "blocks": 1, "threads": 64},
     ]
 
 
@@ -263,6 +263,20 @@ def test_a_launch_that_fails_is_seen_and_the_kernels_come_back():
         names["along"][1, 32](np.float32(1))
     assert names == before
     assert [each["arguments"] for each in seen] == [["float32"]]
+
+
+def test_a_raw_kernel_is_seen_with_its_numbers_also_when_its_arguments_have_names():
+    cp = pytest.importorskip("cupy")
+    code = 'extern "C" __global__ void fill(float* x, float value, int n) { if (threadIdx.x < n) x[threadIdx.x] = value; }'
+    names = {"fill": cp.RawKernel(code, "fill"), "cp": cp, "np": np}
+    exec(
+        "def launch(x):\n    fill(grid=(1,), block=(4,), args=(x, np.float32(2.5), np.array(3, np.int32)))\n"
+        "    return cp.asnumpy(x).tolist()",
+        names,
+    )
+    with seen_launches(names["launch"], "fill") as seen:
+        assert names["launch"](cp.zeros(4, np.float32)) == [2.5, 2.5, 2.5, 0]
+    assert [each["numbers"] for each in seen] == [[2.5, 3]]
 
 
 # -- types
