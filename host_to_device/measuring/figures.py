@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
-from host_to_device.measuring import plotting
+from host_to_device.measuring import machines, plotting
 from host_to_device.measuring.exceeded import USUAL, Exceeded, exceeded
 from host_to_device.measuring.points import STAND_IN, Point, Results, Run, quoted, shown_at, unbroken
 from host_to_device.rendering import units
@@ -38,7 +38,8 @@ class ExperimentFigure(Results):
         for run in self.runs:
             for name, why in run.exceeded.items():
                 parts.append(f"On {run.machine} {quoted([name])} is no limit: {why}.")
-        stamps = [run.stamp if run.now or run.stand_in else f"recorded on {run.stamp}" for run in self.runs]
+        said = (run.stamp if run.now or run.stand_in else f"recorded on {run.stamp}" for run in self.runs)
+        stamps = list(dict.fromkeys(said))
         parts.append(
             f"{stamps[0][:1].upper()}{stamps[0][1:]}" + "".join(f"; {each}" for each in stamps[1:]) + "."
         )
@@ -206,9 +207,12 @@ def _axis(about: Any) -> dict[str, str] | None:
 
 
 def _runs(name: str, about: Any, machine: str, stamp: str, record: Any, now: bool = False) -> list[Run]:
-    """Return the run of one machine with the limits to draw beside it, and the stand-in's part as a run of its own."""
+    """Return the run of one machine with the limits to draw beside it.
+
+    What a stand-in did is a run of its own, and so is what the CPU of a machine did that has its name from its GPU.
+    """
     where = _part(about, "where") or "CPU"
-    places: dict[bool, list[Point]] = {False: [], True: []}
+    places: dict[str, list[Point]] = {"GPU": [], "CPU": [], STAND_IN: []}
     for sample in _part(about, "samples") or ():
         values = tuple(map(float, _part(sample, "values") or ()))
         if not all(map(math.isfinite, values)):
@@ -218,7 +222,7 @@ def _runs(name: str, about: Any, machine: str, stamp: str, record: Any, now: boo
         if values:
             series, doubts = _part(sample, "series") or "", tuple(_part(sample, "doubts") or ())
             point = Point(series, _part(sample, "x"), values, doubts)
-            places[(_part(sample, "where") or where) == STAND_IN].append(point)
+            places[_part(sample, "where") or where].append(point)
     if not any(places.values()):
         raise ValueError(f"experiment {name!r} has no samples on {machine}: add some with e.add(…)")
     limits = {
@@ -227,14 +231,27 @@ def _runs(name: str, about: Any, machine: str, stamp: str, record: Any, now: boo
         if record is not None and each in record.limits
     }
     found = []
-    if places[False]:
-        real = where if where != STAND_IN else "CPU"
-        wrong = _exceeded(about, places[False], real, record)
+    cpu = _cpu_beside_a_gpu(record, now)
+    for place in ("GPU", "CPU"):
+        if not places[place]:
+            continue
+        if place == "CPU" and cpu is not None:
+            found.append(Run(f"{cpu} beside {machine}", place, stamp, tuple(places[place]), {}, now))
+            continue
+        wrong = _exceeded(about, places[place], place, record)
         above = {name: wrong[name].text for name in limits if name in wrong}
-        found.append(Run(machine, real, stamp, tuple(places[False]), limits, now, above))
-    if places[True]:
-        found.append(Run(machine, STAND_IN, f"{machine}, a stand-in", tuple(places[True]), {}, now))
+        found.append(Run(machine, place, stamp, tuple(places[place]), limits, now, above))
+    if places[STAND_IN]:
+        found.append(Run(machine, STAND_IN, f"{machine}, a stand-in", tuple(places[STAND_IN]), {}, now))
     return found
+
+
+def _cpu_beside_a_gpu(record: Any, now: bool) -> str | None:
+    """Return the name of the CPU of a machine that is called by its GPU's name; None for other machines."""
+    if record is not None:
+        return record.machine.get("cpu") or "the CPU" if record.kind == "gpu" else None
+    cpu, _, gpus = machines.hardware() if now else ("", 0, [])
+    return cpu if gpus else None
 
 
 def _exceeded(about: Any, points: list[Point], where: str, record: Any) -> dict[str, Exceeded]:

@@ -173,3 +173,21 @@ def test_cupy_fuses_a_sum_into_one_pass_only_if_it_is_a_function():
     for line in quoted:
         code = line.split("//")[0].strip()
         assert all(part.strip() in body for part in code.split("…")), line
+
+
+def test_what_a_pool_holds_does_not_depend_on_arrays_before(capsys):
+    h2d.start()
+    import cupy as cp
+
+    large = cp.zeros(3_000_000, cp.float32)
+    del large
+    part = cp.zeros(1_000, cp.float32)  # cuts the free block, which the default pool then cannot return
+    cells = [cell.source for cell in CELLS.values()]
+    [place] = [place for place, source in enumerate(cells) if "def state(when)" in source]
+    exec("\n".join((cells[place], cells[place + 2])), {"cp": cp, "pool": cp.get_default_memory_pool()})
+    assert capsys.readouterr().out.endswith(
+        "made     used 4,000,256, held 4,000,256\n"
+        "deleted  used         0, held 4,000,256\n"
+        "freed    used         0, held         0\n"
+    )
+    assert part.size == 1_000

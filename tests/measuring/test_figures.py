@@ -7,7 +7,7 @@ import statistics
 import pytest
 from bs4 import BeautifulSoup
 
-from host_to_device.measuring import figures, ledger, plotting, points
+from host_to_device.measuring import figures, ledger, machines, plotting, points
 from host_to_device.rendering import palette, units
 
 SIZES = [2**10, 2**15, 2**20, 2**25]
@@ -359,3 +359,25 @@ def test_samples_have_to_be_numbers(values):
     about = experiment(samples=[{"series": "", "x": 1, "values": values}])
     with pytest.raises(ValueError, match=r"'copy-cost'.*(no samples|not a finite number)"):
         figures.draw({"name": "copy-cost", **about}, [])
+
+
+def test_what_the_cpu_did_does_not_carry_the_name_of_the_gpu(tmp_path, monkeypatch):
+    both = rates(where="GPU")
+    both["samples"] = [
+        {"series": "CuPy", "x": None, "values": [2e12], "where": "GPU"},
+        {"series": "NumPy", "x": None, "values": [1e11], "where": "CPU"},
+    ]
+    card = record("Made-up A", tmp_path, rates=both)
+    card.machine["cpu"] = "Made-up CPU"
+    figure = figures.draw("rates", [card])
+    assert [(row[0], row[1]) for row in figure.rows()] == [
+        ("Made-up A", "CuPy"),
+        ("Made-up CPU beside Made-up A", "NumPy"),
+    ]
+    assert (
+        figure.caption().count("recorded on Made-up A") + figure.caption().count("Recorded on Made-up A") == 1
+    )
+    monkeypatch.setattr(machines, "hardware", lambda: ("Made-up CPU", 2, ["Made-up B"]))
+    alone = {"name": "rates", **both, "where": "CPU", "samples": both["samples"][1:]}
+    figure = figures.draw(alone, [], this_machine="Made-up B")
+    assert [row[0] for row in figure.rows()] == ["this machine: Made-up CPU beside Made-up B"]
