@@ -238,6 +238,8 @@ class Timeline:
                 'A timeline is already recording. End its "with" block before you start another.'
             )
         self.events, self.where = (), on_gpu.name() or "stand-in"
+        if self.is_on_gpu and on_gpu.torch_stand_in() is not None and on_gpu.torch_with_gpu() is None:
+            self.where = "stand-in"  # PyTorch has no CUDA, so its work is its stand-in's
         _open.append(self)
         self._stack.callback(_open.remove, self)
         try:

@@ -390,10 +390,22 @@ def test_the_profiler_is_asked_for_the_drivers_synchronization(monkeypatch, tmp_
 def test_a_gpu_without_cupti_has_no_timeline_and_the_line_says_why(monkeypatch):
     torch = SimpleNamespace(__version__="2.13.0+cpu", version=SimpleNamespace(cuda=None))
     monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setattr(on_gpu, "torch_stand_in", lambda: None)
     monkeypatch.setattr(on_gpu, "torch_with_gpu", lambda: None)
     monkeypatch.setattr(on_gpu, "name", lambda: "GPU, without CUPTI")
     with pytest.raises(RuntimeError, match=r"PyTorch 2.13.0\+cpu is built without CUDA"), h2d.timeline():
         pass
+
+
+def test_beside_a_gpu_a_pytorch_without_cuda_is_recorded_on_its_stand_in(monkeypatch):
+    device = SimpleNamespace(counters=lambda: dict.fromkeys(events.NAMES, 0), on_wait=lambda _: None)
+    monkeypatch.setattr(on_gpu, "torch_stand_in", lambda: device)
+    monkeypatch.setattr(on_gpu, "torch_with_gpu", lambda: None)
+    monkeypatch.setattr(on_gpu, "name", lambda: "GPU, without CUPTI")
+    monkeypatch.setattr(events, "_followed", {})
+    with h2d.timeline() as t:
+        events.operated("add")
+    assert t.where == "stand-in" and [each.name for each in t.events] == ["add"]
 
 
 def test_the_order_of_the_trace_does_not_matter():
