@@ -13,7 +13,7 @@ from rehearsal import build
 ROOT = Path(__file__).parent.parent
 
 
-def environment(base: dict[str, str] | None = None) -> dict[str, str]:
+def environment(base: dict[str, str] | None = None, *, cupy: bool = False) -> dict[str, str]:
     """Return the environment of a child process that finds the rehearsal as its GPU; what it needs is built.
 
     Parameters
@@ -22,11 +22,14 @@ def environment(base: dict[str, str] | None = None) -> dict[str, str]:
         The environment to start from; nothing means this process's own. What it sets stays: `REHEARSAL_MEMORY`
         (bytes, 2 GiB), `REHEARSAL_BRANCHES` (branches after which a launch is ended as hanging),
         `REHEARSAL_DRIVER_VERSION` (13000 is CUDA 13.0), `REHEARSAL_LOG` (a file for the names of all calls).
+    cupy
+        Whether `import cupy` finds the rehearsal's CuPy, which takes minutes to build the first time. The published
+        wheel of CuPy finds no GPU here.
 
     Raises
     ------
     build.BuildError
-        If the driver cannot be built here.
+        If the driver, or CuPy, cannot be built here.
     """
     found = dict(os.environ if base is None else base)
     folders = [str(build.driver()), found.get("LD_LIBRARY_PATH", "")]
@@ -34,9 +37,13 @@ def environment(base: dict[str, str] | None = None) -> dict[str, str]:
     found.setdefault("REHEARSAL_PYTHON", sys.executable)
     found["REHEARSAL_ROOT"] = str(ROOT)
     found["REHEARSAL_KERNELS"] = str(build.kernels())
+    if cupy:
+        from rehearsal.toolkit import cupy as toolkit
+
+        found = toolkit.environment(found)
     return found
 
 
-def run(arguments: Sequence[str]) -> int:
+def run(arguments: Sequence[str], *, cupy: bool = False) -> int:
     """Run Python with these arguments in the rehearsal's environment, and return its exit status."""
-    return subprocess.run([sys.executable, *arguments], env=environment()).returncode
+    return subprocess.run([sys.executable, *arguments], env=environment(cupy=cupy)).returncode

@@ -54,5 +54,13 @@ API(cuCtxGetId, (void*, unsigned long long* id)) { *id = 1; return SUCCESS; }
 API(cuCtxGetLimit, (size_t* value, int)) { *value = 1 << 20; return SUCCESS; }
 API(cuCtxSetLimit, (int, size_t)) { return SUCCESS; }
 API(cuCtxGetStreamPriorityRange, (int* least, int* greatest)) { *least = 0; *greatest = -5; return SUCCESS; }
+ALSO(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2) ALSO(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2) ALSO(cuDevicePrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags_v2)
+ALSO(cuCtxPushCurrent, cuCtxPushCurrent_v2) ALSO(cuCtxPopCurrent, cuCtxPopCurrent_v2)
+API(cuCtxCreate, (void**, unsigned, int)) {
+    complain("the rehearsal has one context, the primary one");
+    return NOT_SUPPORTED;
+}
+API(cuCtxDestroy, (void*)) { return INVALID_CONTEXT; }
+ALSO(cuCtxCreate, cuCtxCreate_v2) ALSO(cuCtxDestroy, cuCtxDestroy_v2)
 
 }  // namespace rehearsal

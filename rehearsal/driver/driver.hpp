@@ -17,7 +17,7 @@ typedef uint64_t Address64;                      // of device memory, as CUdevic
 enum Result : int {
     SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, NO_DEVICE = 100, INVALID_DEVICE = 101,
     INVALID_IMAGE = 200, INVALID_CONTEXT = 201, NO_BINARY_FOR_GPU = 209, INVALID_PTX = 218, UNSUPPORTED_PTX_VERSION = 222,
-    INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, ILLEGAL_ADDRESS = 700, OUT_OF_RESOURCES = 701, LAUNCH_TIMEOUT = 702,
+    FILE_NOT_FOUND = 301, INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, ILLEGAL_ADDRESS = 700, OUT_OF_RESOURCES = 701, LAUNCH_TIMEOUT = 702,
     ASSERT = 710, HOST_MEMORY_ALREADY_REGISTERED = 712, HOST_MEMORY_NOT_REGISTERED = 713, MISALIGNED_ADDRESS = 716, INVALID_PC = 718, LAUNCH_FAILED = 719, NOT_SUPPORTED = 801, UNKNOWN = 999,
 };
 
@@ -36,6 +36,7 @@ struct Region {
 };
 uint64_t memory_size();
 uint64_t memory_used();
+uint8_t* bytes_at(Address64 address, uint64_t bytes);         // on the host; null where nothing is
 Result allocate(Address64* out, uint64_t bytes);
 Result release(Address64 address);
 Result allocate_host(void** out, uint64_t bytes, Kind kind);
@@ -118,7 +119,8 @@ int driver_version();
 
 // -- entry_points.cpp -----------------------------------------------------------------------------------------------------
 // API(name, (parameters)) { body } defines a function of the driver API. Each call takes the lock, is refused before
-// cuInit and after the end of the context, and is written to REHEARSAL_LOG.
+// cuInit and after the end of the context, and is written to REHEARSAL_LOG. It is found by cuGetProcAddress and by its
+// name; ALSO(name, name_v2) gives it the name of a later version.
 std::recursive_mutex& lock();
 std::map<std::string, void*>& entry_points();
 Result admitted(const char* name);
@@ -137,6 +139,9 @@ template <class... A> struct Checked<Result (*)(A...)> {
     static const char* const name_##name = #name;                                                                      \
     static const bool in_table_##name =                                                                                \
         (entry_points()[#name] = (void*)&Checked<Result(*) parameters>::call<do_##name, &name_##name>, true);          \
+    extern "C" void* resolve_##name() { return (void*)&Checked<Result(*) parameters>::call<do_##name, &name_##name>; } \
+    extern "C" __attribute__((visibility("default"), ifunc("resolve_" #name))) void name();                            \
     static Result do_##name parameters
+#define ALSO(name, other) extern "C" __attribute__((visibility("default"), ifunc("resolve_" #name))) void other();
 
 }  // namespace rehearsal

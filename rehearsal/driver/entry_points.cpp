@@ -1,7 +1,6 @@
 // The door: who may call, what is written down, and which functions are found by name.
 //
-// numba-cuda, cuda.bindings and the CUDA runtime ask cuGetProcAddress for everything. The few names that a program
-// finds with the linker are exported below, because NVRTC and `h2d.start()` look for them there.
+// numba-cuda and cuda.bindings ask cuGetProcAddress for everything; CuPy, NVRTC and `h2d.start()` look for names.
 #include <unistd.h>
 #include <cstdio>
 #include <set>
@@ -35,7 +34,6 @@ Result logged(const char* name, Result result) {
     }
     return result;
 }
-template <class F> static F function(const char* name) { return (F)entry_points().at(name); }
 
 }  // namespace rehearsal
 
@@ -54,14 +52,18 @@ static int without_status(const char* name, void** address, int version, uint64_
 EXPORT int cuGetProcAddress(const char* name, void** address, int version, uint64_t flags) { return without_status(name, address, version, flags); }
 static const bool itself = (entry_points()["cuGetProcAddress"] = (void*)&cuGetProcAddress_v2, true);
 
-EXPORT int cuInit(unsigned flags) { return function<int (*)(unsigned)>("cuInit")(flags); }
-EXPORT int cuDriverGetVersion(int* version) { return function<int (*)(int*)>("cuDriverGetVersion")(version); }
-EXPORT int cuDeviceGetCount(int* n) { return function<int (*)(int*)>("cuDeviceGetCount")(n); }
-EXPORT int cuDeviceGet(int* device, int ordinal) { return function<int (*)(int*, int)>("cuDeviceGet")(device, ordinal); }
-EXPORT int cuDeviceGetName(char* name, int n, int device) { return function<int (*)(char*, int, int)>("cuDeviceGetName")(name, n, device); }
-EXPORT int cuDeviceTotalMem_v2(size_t* n, int device) { return function<int (*)(size_t*, int)>("cuDeviceTotalMem")(n, device); }
-EXPORT int cuDeviceGetAttribute(int* value, int attribute, int device) { return function<int (*)(int*, int, int)>("cuDeviceGetAttribute")(value, attribute, device); }
-EXPORT int cuGetErrorString(int error, const char** text) { return function<int (*)(int, const char**)>("cuGetErrorString")(error, text); }
-EXPORT int cuGetErrorName(int error, const char** text) { return function<int (*)(int, const char**)>("cuGetErrorName")(error, text); }
 // NVRTC asks for NVIDIA's internal tables. There are none here; without an answer it ends the process.
 EXPORT int cuGetExportTable(const void**, const void*) { return NOT_SUPPORTED; }
+
+// For the libraries beside the driver, whose work is done on the host, in its place in the order.
+EXPORT uint8_t* rehearsal_bytes(const void* address, uint64_t bytes) {
+    std::lock_guard<std::recursive_mutex> hold(lock());
+    if (finish()) return nullptr;
+    return bytes_at(Address64(address), bytes);
+}
+// A function that is not ours: it says so, and where it has no way to return an error, the context ends.
+EXPORT int rehearsal_refuse(const char* name, int answer) {
+    complain(std::string("there is no ") + name + " here");
+    if (!answer) end_context(NOT_SUPPORTED, "");
+    return answer;
+}

@@ -101,9 +101,10 @@ static bool fits(Address64 address, uint64_t bytes, Side side) {
     if (region_of(address, bytes)) return true;
     return side != Side::device && !in_arena(address);          // ordinary host memory
 }
-static uint8_t* bytes_at(Address64 address, uint64_t bytes) {
+uint8_t* bytes_at(Address64 address, uint64_t bytes) {
     Region* region = region_of(address, bytes);
-    return region ? region->host + (address - region->start) : (uint8_t*)address;
+    if (!region) return in_arena(address) ? nullptr : (uint8_t*)address;
+    return region->host + (address - region->start);
 }
 Result check_copy(Address64 to, Address64 from, uint64_t bytes, Side to_side, Side from_side) {
     if (!bytes) return SUCCESS;
@@ -221,5 +222,11 @@ API(cuMemsetD32, (Address64 p, uint32_t v, size_t n)) { return fill_in_order(p, 
 API(cuMemsetD8Async, (Address64 p, uint8_t v, size_t n, void* stream)) { return fill_in_order(p, v, 1, n, stream); }
 API(cuMemsetD16Async, (Address64 p, uint16_t v, size_t n, void* stream)) { return fill_in_order(p, v, 2, n, stream); }
 API(cuMemsetD32Async, (Address64 p, uint32_t v, size_t n, void* stream)) { return fill_in_order(p, v, 4, n, stream); }
+
+ALSO(cuMemGetInfo, cuMemGetInfo_v2) ALSO(cuMemAlloc, cuMemAlloc_v2) ALSO(cuMemAllocPitch, cuMemAllocPitch_v2) ALSO(cuMemFree, cuMemFree_v2)
+ALSO(cuMemAllocHost, cuMemAllocHost_v2) ALSO(cuMemHostRegister, cuMemHostRegister_v2) ALSO(cuMemHostGetDevicePointer, cuMemHostGetDevicePointer_v2)
+ALSO(cuMemGetAddressRange, cuMemGetAddressRange_v2) ALSO(cuMemcpyHtoD, cuMemcpyHtoD_v2) ALSO(cuMemcpyDtoH, cuMemcpyDtoH_v2) ALSO(cuMemcpyDtoD, cuMemcpyDtoD_v2)
+ALSO(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2) ALSO(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2) ALSO(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2)
+ALSO(cuMemsetD8, cuMemsetD8_v2) ALSO(cuMemsetD16, cuMemsetD16_v2) ALSO(cuMemsetD32, cuMemsetD32_v2)
 
 }  // namespace rehearsal

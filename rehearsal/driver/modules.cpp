@@ -184,6 +184,13 @@ API(cuModuleLoadDataEx, (Module** m, const void* image, unsigned n, const int* o
 API(cuLibraryLoadData, (Module** m, const void* image, const int* options, void** values, unsigned n, const int*, void**, unsigned)) {
     return load_with_logs(m, image, logs_of(n, options, values));
 }
+API(cuModuleLoad, (Module** m, const char* path)) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) return FILE_NOT_FOUND;
+    std::stringstream text;
+    text << file.rdbuf();
+    return load_with_logs(m, text.str().c_str(), {});
+}
 API(cuModuleUnload, (Module* m)) { return unload_module(m); }
 API(cuLibraryUnload, (Module* m)) { return unload_module(m); }
 API(cuLibraryGetModule, (Module** out, Module* m)) { *out = m; return is_module(m) ? SUCCESS : INVALID_HANDLE; }
@@ -237,5 +244,6 @@ API(cuLinkDestroy, (Link* link)) {
     delete link;
     return SUCCESS;
 }
+ALSO(cuModuleGetGlobal, cuModuleGetGlobal_v2) ALSO(cuLinkCreate, cuLinkCreate_v2) ALSO(cuLinkAddData, cuLinkAddData_v2) ALSO(cuLinkAddFile, cuLinkAddFile_v2)
 
 }  // namespace rehearsal

@@ -77,5 +77,6 @@ API(cuDeviceGetByPCIBusId, (int* device, const char*)) { *device = 0; return SUC
 API(cuDeviceCanAccessPeer, (int* can, int, int)) { *can = 0; return SUCCESS; }
 API(cuProfilerStart, ()) { return SUCCESS; }
 API(cuProfilerStop, ()) { return SUCCESS; }
+ALSO(cuDeviceTotalMem, cuDeviceTotalMem_v2) ALSO(cuDeviceGetUuid, cuDeviceGetUuid_v2)
 
 }  // namespace rehearsal

@@ -125,5 +125,6 @@ API(cuEventRecordWithFlags, (Event* e, void* s, unsigned)) { return record(e, s)
 API(cuEventSynchronize, (void* e)) { return is_event(e) ? finish() : INVALID_HANDLE; }
 API(cuEventQuery, (Event* e)) { return query(e); }
 API(cuEventElapsedTime, (float* ms, Event* a, Event* b)) { return elapsed(ms, a, b); }
+ALSO(cuStreamDestroy, cuStreamDestroy_v2) ALSO(cuEventDestroy, cuEventDestroy_v2) ALSO(cuEventElapsedTime, cuEventElapsedTime_v2) ALSO(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v2)
 
 }  // namespace rehearsal

@@ -23,16 +23,39 @@ def rehearsal_environment():
     return run.environment({**os.environ, **checkout, **quiet})
 
 
-@pytest.fixture
-def process_of(rehearsal_environment, tmp_path):
-    """Return a function that runs a program and returns its process, however it ended."""
+@pytest.fixture(scope="session")
+def cupy_environment(rehearsal_environment):
+    """Return the environment of a program with CuPy; its first build takes minutes, and it stays in the user's cache."""
+    try:
+        return run.environment(rehearsal_environment, cupy=True)
+    except run.build.BuildError as problem:
+        if "CI" in os.environ or "pip download" not in str(problem):
+            raise
+        pytest.skip(f"CuPy's source package cannot be had: {str(problem).splitlines()[-1]}")
 
-    def process(code, seconds=60, **environment):
+
+@pytest.fixture
+def cupy_rehearsed(cupy_environment, run_program):
+    """Return a function that runs a program with CuPy and returns what it printed; it has to end well."""
+    return lambda code, seconds=120, **more: output_of(run_program(cupy_environment, code, seconds, **more))
+
+
+@pytest.fixture
+def process_of(rehearsal_environment, run_program):
+    """Return a function that runs a program and returns its process, however it ended."""
+    return lambda code, seconds=60, **more: run_program(rehearsal_environment, code, seconds, **more)
+
+
+@pytest.fixture
+def run_program(tmp_path):
+    """Return a function that runs a program in an environment."""
+
+    def process(base, code, seconds, **environment):
         program = tmp_path / "program.py"
         program.write_text(code)
         return subprocess.run(
             [sys.executable, str(program)],
-            env={**rehearsal_environment, **environment},
+            env={**base, **environment},
             capture_output=True,
             text=True,
             timeout=seconds,
@@ -44,10 +67,9 @@ def process_of(rehearsal_environment, tmp_path):
 @pytest.fixture
 def rehearsed(process_of):
     """Return a function that runs a program on the rehearsal and returns what it printed; it has to end well."""
+    return lambda code, seconds=60, **more: output_of(process_of(code, seconds, **more))
 
-    def output(code, seconds=60, **environment):
-        done = process_of(code, seconds, **environment)
-        assert done.returncode == 0, f"exit status {done.returncode}\n{done.stdout}\n{done.stderr[-6000:]}"
-        return done.stdout
 
-    return output
+def output_of(done):
+    assert done.returncode == 0, f"exit status {done.returncode}\n{done.stdout}\n{done.stderr[-6000:]}"
+    return done.stdout

@@ -1,0 +1,2 @@
+// cuFFT: nothing of it is here; every function is refused by name.
+#include "rehearsal.hpp"

@@ -1,0 +1,2 @@
+// cuSPARSE: nothing of it is here; every function is refused by name.
+#include "rehearsal.hpp"

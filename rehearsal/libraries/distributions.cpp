@@ -1,0 +1,24 @@
+// What CuPy compiles from cuRAND's device interface: cupy.random.Generator. The functions are declared in CuPy's header;
+// a signature that changes there is an undefined name when CuPy is imported. Distributions that are not here end the context.
+#include "cupy_distributions.cuh"
+#include "random.hpp"
+
+typedef intptr_t P;
+#define STATE uint64_t& s = *host<uint64_t>((void*)state)
+void init_curand_generator(int generator, P state, uint64_t seed, ssize_t, P) { STATE; s = seed * 2654435761u + 977 * uint64_t(generator) + 1; }
+void random_uniform(int, P state, ssize_t, P out, ssize_t n, P) { STATE; fill<double>((void*)out, n, [&] { return uniform(s); }); }
+void random_uniform_float(int, P state, ssize_t, P out, ssize_t n, P) { STATE; fill<float>((void*)out, n, [&] { return (next(s) >> 40) * 0x1p-24f; }); }
+void raw(int, P state, ssize_t, P out, ssize_t n, P) { STATE; fill<uint32_t>((void*)out, n, [&] { return next(s) >> 32; }); }
+void standard_normal(int, P state, ssize_t, P out, ssize_t n, P) { STATE; fill<double>((void*)out, n, [&] { return normal(s); }); }
+void standard_normal_float(int, P state, ssize_t, P out, ssize_t n, P) { STATE; fill<float>((void*)out, n, [&] { return normal(s); }); }
+void exponential(int, P state, ssize_t, P out, ssize_t n, P) { STATE; fill<double>((void*)out, n, [&] { return -std::log(1 - uniform(s)); }); }
+template <class T> static T within(uint64_t& s, T top, T mask) {
+    for (;;) {
+        const T value = T(next(s) >> 1) & mask;
+        if (value <= top) return value;
+    }
+}
+void interval_32(int, P state, ssize_t, P out, ssize_t n, P, uint32_t top, uint32_t mask) { STATE; fill<uint32_t>((void*)out, n, [&] { return within<uint32_t>(s, top, mask); }); }
+void interval_64(int, P state, ssize_t, P out, ssize_t n, P, uint64_t top, uint64_t mask) { STATE; fill<uint64_t>((void*)out, n, [&] { return within<uint64_t>(s, top, mask); }); }
+#define REFUSE(NAME, ...) void NAME(int, P, ssize_t, P, ssize_t, P, ##__VA_ARGS__) { rehearsal_refuse("cupy.random " #NAME, 0); }
+REFUSE(beta, P, P) REFUSE(geometric, P) REFUSE(hypergeometric, P, P, P) REFUSE(logseries, P) REFUSE(poisson, P) REFUSE(standard_gamma, P) REFUSE(binomial, P, P, P)
