@@ -1,0 +1,143 @@
+"""Run the lessons' notebooks and solutions in GPU mode: `python -m rehearsal.notebooks [NN …]`.
+
+It prints a table: of each notebook, the cells that passed, that failed, and that cannot run here and why. The exit status
+is the number of cells that failed, at most 100.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from nbformat import NotebookNode
+
+from rehearsal import build, run
+
+FOLDERS = ("notebooks", "solutions")
+SECONDS = 120  # for one cell
+# What the rehearsal has not: the words of an error, and the reason that the table gives.
+CANNOT = {
+    r"Torch not compiled with CUDA|PyTorch finds no GPU|CUDA-enabled PyTorch": "PyTorch's CUDA kernels are machine code",
+    r"there is no (cufft|cusparse|cusolver|cublas)\w+ here": "a function of NVIDIA's libraries that is not ours",
+    r"the rehearsal has no|the rehearsal cannot run": "refused by name",
+}
+
+
+@dataclass
+class Outcome:
+    """What became of a notebook's cells; `failed` and `cannot` hold a number and a line for each cell."""
+
+    path: Path
+    passed: int = 0
+    failed: list[tuple[int, str]] = field(default_factory=list)
+    cannot: list[tuple[int, str]] = field(default_factory=list)
+
+
+def error_of(outputs: list[NotebookNode]) -> tuple[str, str] | None:
+    """Return the last error of a cell, in one line, and everything that the cell wrote; None if there is no error."""
+    errors = [each for each in outputs if each.output_type == "error"]
+    if not errors:
+        return None
+    text = "".join(each.text for each in outputs if each.output_type == "stream")
+    line = f"{errors[-1].ename}: {errors[-1].evalue}".strip()
+    return " ".join(line.split())[:300], line + text
+
+
+def note(outcome: Outcome, number: int, cell: NotebookNode) -> None:
+    """Note what became of a cell that has run."""
+    error = error_of(cell.outputs)
+    if error is None or "raises-exception" in cell.metadata.get("tags", []):
+        outcome.passed += 1
+        return
+    line, everything = error
+    for words, reason in CANNOT.items():
+        if re.search(words, everything):
+            outcome.cannot.append((number, reason))
+            return
+    outcome.failed.append((number, line))
+
+
+def run_notebook(path: Path, environment: dict[str, str], seconds: int = SECONDS) -> Outcome:
+    """Run a notebook, cell by cell, each even if one before it failed, and return what became of them.
+
+    Parameters
+    ----------
+    path
+        The notebook. It is not changed.
+    environment
+        The environment of its kernel, of `run.environment`.
+    seconds
+        The limit of one cell; a cell that takes longer is interrupted, and has failed.
+    """
+    notebook, outcome = nbformat.read(path, 4), Outcome(path)
+    client = NotebookClient(
+        notebook,
+        timeout=seconds,
+        interrupt_on_timeout=True,
+        allow_errors=True,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(path.parent)}},
+    )
+    with client.setup_kernel(env=environment):
+        for number, cell in enumerate(notebook.cells):
+            if cell.cell_type != "code":
+                continue
+            try:
+                client.execute_cell(cell, number)
+            except CellTimeoutError:
+                outcome.failed.append((number, f"it took longer than {seconds} s"))
+            except DeadKernelError:
+                outcome.failed.append((number, "the kernel ended, and with it the notebook"))
+                break
+            else:
+                note(outcome, number, cell)
+    return outcome
+
+
+def table(outcomes: list[Outcome]) -> str:
+    """Return the table of all notebooks, and below it a line for each cell that did not pass."""
+    rows = [f"{'program':<38}{'passed':>8}{'failed':>8}{'cannot run':>12}"]
+    details = []
+    for each in outcomes:
+        name = "/".join(each.path.parts[-2:])
+        rows.append(f"{name:<38}{each.passed:>8}{len(each.failed):>8}{len(each.cannot):>12}")
+        for kind, cells in (("failed", each.failed), ("cannot run", each.cannot)):
+            details += [f"{name}, cell {number}, {kind}: {line}" for number, line in cells]
+    return "\n".join([*rows, "", *details])
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m rehearsal.notebooks", description=__doc__)
+    parser.add_argument("lessons", nargs="*", metavar="NN", help="only these lessons, by their numbers")
+    parser.add_argument("--only", choices=FOLDERS, help="only the notebooks, or only the solutions")
+    parser.add_argument("--jobs", type=int, default=2, help="notebooks at once (%(default)s)")
+    given = parser.parse_args(arguments)
+    paths = [
+        path
+        for folder in FOLDERS
+        if given.only in (None, folder)
+        for path in sorted((run.ROOT / folder).glob("*.ipynb"))
+        if not given.lessons or path.name[:2] in given.lessons
+    ]
+    try:
+        environment = run.environment(cupy=True)
+    except build.BuildError as problem:
+        print(problem, file=sys.stderr)
+        return 1
+    environment["PYTHONPATH"] += f":{run.ROOT}"
+    with ThreadPoolExecutor(given.jobs) as pool:
+        outcomes = list(pool.map(lambda path: run_notebook(path, environment), paths))
+    print(table(outcomes))
+    return min(sum(len(each.failed) for each in outcomes), 100)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
