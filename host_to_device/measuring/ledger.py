@@ -25,6 +25,7 @@ from typing import Any
 from host_to_device.measuring import machines
 from host_to_device.measuring.exceeded import Exceeded, exceeded
 from host_to_device.rendering import units
+from host_to_device.starting import machine as machine_here
 from host_to_device.support import folders as places
 from host_to_device.support.messages import OneLine
 
@@ -32,7 +33,6 @@ SCHEMA = 1
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 STATISTICS = ("median", "min", "max", "low", "high", "count")
 PLACES = ("GPU", "CPU")
-REHEARSAL = "rehearsal, not a GPU"  # so a device's name begins that computes on the CPU as a GPU would
 
 
 class LedgerError(OneLine, ValueError):
@@ -530,7 +530,9 @@ def _check(data: Any) -> None:
     for part, of_type in about_it.items():
         _need(isinstance(machine.get(part), of_type), f"its machine has no {part!r}")
     for name in (machine["name"], *(gpu["name"] for gpu in machine["gpus"] if isinstance(gpu, dict) and "name" in gpu)):  # fmt: skip
-        _need(not str(name).startswith(REHEARSAL), f"its times are not a GPU's, but of the {name}")
+        _need(
+            not str(name).startswith(machine_here.REHEARSAL), f"its times are not a GPU's, but of the {name}"
+        )
     _need(machine.get("kind") in ("cpu", "gpu"), "its machine's 'kind' is neither cpu nor gpu")
     _need(bool(machine["gpus"]) == (machine["kind"] == "gpu"), "its machine's 'kind' does not fit its GPUs")
     _need("driver" in machine and {"commit", "clean"} <= set(data), "a part is missing")

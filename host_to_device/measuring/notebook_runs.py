@@ -28,6 +28,7 @@ from filelock import FileLock, Timeout
 
 from host_to_device.measuring import ledger, machines
 from host_to_device.measuring.experiments import FOLDER
+from host_to_device.starting import machine as machine_here
 from host_to_device.support import folders
 
 NOTEBOOK_SECONDS = 1800
@@ -387,7 +388,7 @@ class Run:
 
     def _refuse_a_rehearsal(self) -> None:
         for gpu in self.machine["gpus"]:
-            if gpu["name"].startswith(ledger.REHEARSAL):
+            if gpu["name"].startswith(machine_here.REHEARSAL):
                 raise CannotMeasure(
                     f"the device is the {gpu['name']}: its times are those of a CPU that computes as a GPU would, "
                     "so they are not recorded"

@@ -42,8 +42,13 @@ PROBE_SECONDS = 60
 
 CHOICES = ("gpu", "stand-in")
 
+# How the name of a device begins that computes on the CPU as a GPU would (rehearsal/ of the course's repository).
+REHEARSAL = "rehearsal, not a GPU"
+
 # What start() chose, one of CHOICES; None before it has run.
 chosen: str | None = None
+# Whether the GPU that start() found is a rehearsal of one.
+rehearsed = False
 
 
 @dataclass(frozen=True)
@@ -199,7 +204,7 @@ def start() -> None:
     No GPU ...
     >>> from numba import cuda  # the GPU's, or the stand-in's
     """
-    global chosen
+    global chosen, rehearsed
     choice = os.environ.get("H2D_MACHINE", "")
     if choice not in ("", *CHOICES):
         raise SetUpError(f"H2D_MACHINE is {choice!r}: set it to 'gpu' or 'stand-in', or leave it out")
@@ -214,7 +219,7 @@ def start() -> None:
         if problem := mismatch():
             raise SetUpError(problem)
         quiet_about_small_grids()
-        chosen = "gpu"
+        chosen, rehearsed = "gpu", machine.gpus[0].name.startswith(REHEARSAL)
         print(gpu_line(machine))
         return
     if choice == "gpu":
@@ -237,7 +242,7 @@ def size(*, stand_in: int, gpu: int) -> int:
     Parameters
     ----------
     stand_in, gpu
-        Number of elements for a stand-in on the CPU, and for a GPU.
+        Number of elements for what computes on the CPU, and for a GPU.
 
     Raises
     ------
@@ -252,7 +257,7 @@ def size(*, stand_in: int, gpu: int) -> int:
     """
     if chosen is None:
         raise SetUpError("run h2d.start() first: the size depends on whether it finds a GPU")
-    return gpu if chosen == "gpu" else stand_in
+    return gpu if chosen == "gpu" and not rehearsed else stand_in
 
 
 def stop() -> None:
@@ -267,6 +272,6 @@ def stop() -> None:
     No GPU ...
     >>> h2d.stop()
     """
-    global chosen
+    global chosen, rehearsed
     standins.restore()
-    chosen = None
+    chosen, rehearsed = None, False

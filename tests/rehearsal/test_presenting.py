@@ -2,7 +2,10 @@
 
 
 def test_start_names_it(rehearsed):
-    line = rehearsed("import host_to_device as h2d\nh2d.start()")
+    line, size = rehearsed(
+        "import host_to_device as h2d\nh2d.start()\nprint(h2d.size(stand_in=100, gpu=10**8))"
+    ).splitlines()
+    assert size == "100"
     assert line.startswith("GPU found: rehearsal, not a GPU (T4") and "compute capability 7.5" in line
 
 
