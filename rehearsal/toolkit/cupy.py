@@ -91,7 +91,14 @@ def _exported(library: Path) -> set[str]:
 def _library(folder: Path, file: str, code: Path, wanted: set[str], refusal: int, *options: str) -> set[str]:
     """Compile a library, and link it again with a refusal for each wanted function that it lacks."""
     target, refusals = folder / file, folder / f"{file}.cpp"
-    link = [f"-Wl,-soname,{file}", f"-I{LIBRARIES}", f"-L{build.driver()}", "-l:libcuda.so.1", *options]
+    link = [
+        f"-Wl,-soname,{file}",
+        "-Wl,--no-as-needed",
+        f"-I{LIBRARIES}",
+        f"-L{build.driver()}",
+        "-l:libcuda.so.1",
+        *options,
+    ]
     build.compile_shared(target, [code], *FLAGS, *link)
     there = _exported(target)
     missing = sorted(name for name in wanted if name not in there and f"{name}_v2" not in there)
@@ -126,7 +133,7 @@ def libraries() -> Path:
             code = LIBRARIES / f"{each.name}.cpp"
             _library(folder, f"lib{each.name}.so.{each.version}", code, functions, each.refusal)
 
-    key = build.digest(sources, VERSION, build.driver().name, *FLAGS)
+    key = build.digest(sources, VERSION, build.driver().name, "no-as-needed", *FLAGS)
     return build.once("libraries", key, make)
 
 
@@ -192,5 +199,7 @@ def environment(base: dict[str, str]) -> dict[str, str]:
     found["LD_LIBRARY_PATH"] = os.pathsep.join([str(libraries()), found["LD_LIBRARY_PATH"]])
     found["CUPY_COMPILE_WITH_PTX"] = "1"  # NVRTC gives PTX, not machine code
     found["CUPY_ACCELERATORS"] = ""  # CuPy's own reductions, not CUB's
+    # The published wheel may be installed as well; ours is found first, and CuPy warns that there are two.
+    found.setdefault("PYTHONWARNINGS", "ignore::UserWarning:cupy._environment")
     found.setdefault("CUPY_CACHE_DIR", str(build.cache() / "cupy-kernels"))
     return found
