@@ -25,7 +25,7 @@ VERSION = "14.2.0"
 CUDA = 13
 NOT_SUPPORTED = 801  # cudaErrorNotSupported
 EMPTY = ("cublasLt", "nvJitLink")  # cuda-pathfinder loads them before cuBLAS and cuSOLVER
-FLAGS = ["-std=c++17", "-O2", "-w", "-shared", "-fPIC", "-fvisibility=hidden"]
+FLAGS = ["-std=c++17", "-O2", "-w", "-shared", "-fPIC", "-fvisibility=hidden", "-Wl,--no-as-needed"]
 SETTINGS = {
     "CUPY_INSTALL_NO_RPATH": "1",
     "CUPY_NVCC_GENERATE_CODE": "arch=compute_75,code=compute_75",  # nothing is compiled for a GPU
@@ -93,7 +93,6 @@ def _library(folder: Path, file: str, code: Path, wanted: set[str], refusal: int
     target, refusals = folder / file, folder / f"{file}.cpp"
     link = [
         f"-Wl,-soname,{file}",
-        "-Wl,--no-as-needed",
         f"-I{LIBRARIES}",
         f"-L{build.driver()}",
         "-l:libcuda.so.1",
@@ -133,7 +132,7 @@ def libraries() -> Path:
             code = LIBRARIES / f"{each.name}.cpp"
             _library(folder, f"lib{each.name}.so.{each.version}", code, functions, each.refusal)
 
-    key = build.digest(sources, VERSION, build.driver().name, "no-as-needed", *FLAGS)
+    key = build.digest(sources, VERSION, build.driver().name, *FLAGS)
     return build.once("libraries", key, make)
 
 
