@@ -196,6 +196,9 @@ def environment(base: dict[str, str]) -> dict[str, str]:
     found = dict(base)
     found["PYTHONPATH"] = os.pathsep.join(filter(None, [str(package()), found.get("PYTHONPATH", "")]))
     found["LD_LIBRARY_PATH"] = os.pathsep.join([str(libraries()), found["LD_LIBRARY_PATH"]])
+    # NVIDIA's runtime has the same name as ours. cuda-bindings may load it first, and then it would be CuPy's, too.
+    preloaded = [str(libraries() / f"libcudart.so.{CUDA}"), found.get("LD_PRELOAD", "")]
+    found["LD_PRELOAD"] = os.pathsep.join(filter(None, preloaded))
     found["CUPY_COMPILE_WITH_PTX"] = "1"  # NVRTC gives PTX, not machine code
     found["CUPY_ACCELERATORS"] = ""  # CuPy's own reductions, not CUB's
     # The published wheel may be installed as well; ours is found first, and CuPy warns that there are two.

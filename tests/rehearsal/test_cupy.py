@@ -279,6 +279,19 @@ print(raised(cuda.synchronize))
 """
 
 
+NUMBA_FIRST = """
+import numpy as np
+from numba import cuda
+d = cuda.to_device(np.arange(8.0))
+import cupy as cp
+print(float(cp.asarray(d).sum()))
+"""
+
+
+def test_numba_may_be_first(cupy_rehearsed):
+    assert cupy_rehearsed(NUMBA_FIRST) == "28.0\n"
+
+
 def test_both_libraries_share_one_memory_and_one_context(cupy_rehearsed):
     first, second = cupy_rehearsed(BEGIN + RAISED + BOTH).splitlines()
     assert "cudaErrorIllegalAddress: an illegal memory access was encountered" in first
