@@ -299,6 +299,8 @@ def test_a_session_reads_trace_and_statistics():
 @pytest.mark.usefixtures("torch")
 def test_numba_imported_inside_the_block_is_said_to_be_missing(monkeypatch, capsys):
     monkeypatch.setattr(on_gpu, "_said", set())
+    for name in ("numba.cuda.cudadrv.driver", "numba.cuda.dispatcher"):
+        monkeypatch.delitem(sys.modules, name, raising=False)  # another test may have imported the real ones
     with count() as c:
         monkeypatch.setitem(sys.modules, "numba.cuda.cudadrv.driver", ModuleType("driver"))
         monkeypatch.setitem(sys.modules, "numba.cuda.dispatcher", ModuleType("dispatcher"))
