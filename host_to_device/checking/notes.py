@@ -21,9 +21,10 @@ The figures are counted, not measured, by the rules that NVIDIA documents:
 The limits of the counts:
 
 - Lanes run one after another here, so their accesses have to be grouped into requests: for each line, array and kind
-  of access, the n-th access of one lane and the n-th of the others since the last barrier of the block are one
-  request. That is exact if the lanes reach the line in the same iterations between two barriers, or if some only
-  leave a loop earlier. It is an approximation if lanes skip *different* iterations of a loop without a barrier:
+  of access, the n-th access of one lane and the n-th of the others are one request, if the lanes make them in the same
+  iteration of the innermost loop around the line. Iterations are counted since the last barrier of the block. It is an
+  approximation if the lanes enter that loop in different iterations of a loop around it, or if the line belongs to a
+  function that they call in different iterations. Divergence is counted without regard to iterations:
   `if (i + k) % 2` in a loop over k looks as if all lanes took part.
 - The unit is a line, not an instruction: accesses that the compiler keeps in a register, merges, unrolls or
   predicates are counted as the source has them, and caches are left out. Alternatives within one line
@@ -36,6 +37,8 @@ The limits of the counts:
 
 from __future__ import annotations
 
+import ast
+import linecache
 import sys
 from array import array
 from collections import Counter
@@ -120,11 +123,12 @@ class _Total:
 class _Gathering:
     """The memory requests of one warp at one site that still lack lanes."""
 
-    __slots__ = ("counts", "cut", "lanes", "open", "site")
+    __slots__ = ("counts", "cut", "iterations", "lanes", "open", "site")
 
     def __init__(self, site: _Site, warp: int, lanes: int) -> None:
         self.site, self.lanes = site, lanes  # `lanes` have a thread
-        self.counts = [0] * warp  # by lane: how many accesses it has made
+        self.iterations = [0] * warp  # by lane: the iteration of its last access
+        self.counts = [0] * warp  # by lane: how many accesses it has made in this iteration
         self.open: dict[int, array] = {}  # occurrence → addresses by lane, and how many lanes it has
         self.cut = sys.maxsize  # from this occurrence on, nothing is kept
 
@@ -195,6 +199,22 @@ def conflict_ways(lanes: Iterable[int | None], size: int) -> int:
     return worst
 
 
+def loops_around(source: str) -> dict[int, int]:
+    """Return, for each line in the body of a loop, the first line of the innermost such loop.
+
+    The result is empty for a text that is not Python. The first line of a loop belongs to the loop around it.
+    """
+    try:
+        loops = [each for each in ast.walk(ast.parse(source)) if isinstance(each, ast.For | ast.While)]
+    except (SyntaxError, ValueError):
+        return {}
+    found = {}
+    for loop in sorted(loops, key=lambda each: each.lineno):  # an inner loop begins later
+        for line in range(max(loop.lineno + 1, loop.body[0].lineno), (loop.body[-1].end_lineno or 0) + 1):
+            found[line] = loop.lineno
+    return found
+
+
 class Notes:
     """Gathers the accesses and executed lines of a launch, and makes notes of them.
 
@@ -217,6 +237,9 @@ class Notes:
         self._lines: dict[Place, _Total] = {}
         self._idle = self._blocks_with_idle = 0
         self._none = array("q", [-1] * warp + [0])
+        self._loops: dict[
+            str, dict[int, int]
+        ] = {}  # file → line → the first line of the innermost loop around it
 
     def access(
         self,
@@ -259,7 +282,10 @@ class Notes:
         if gathering is None:
             site = _Site(place, kind, space, name, size)
             gathering = running.gatherings[key] = _Gathering(site, self.warp, self._lanes(warp))
-        occurrence = gathering.counts[lane]
+        iteration = self._iteration(running, place, warp, lane)
+        if iteration != gathering.iterations[lane]:
+            gathering.iterations[lane], gathering.counts[lane] = iteration, 0
+        occurrence = iteration << 32 | gathering.counts[lane]
         gathering.counts[lane] += 1
         request = gathering.open.get(occurrence)
         if request is None:
@@ -346,6 +372,17 @@ class Notes:
 
     def _begin(self, block: int) -> _Block:
         return self._running.setdefault(block, _Block())
+
+    def _iteration(self, running: _Block, place: Place, warp: int, lane: int) -> int:
+        """Return how often a lane has begun an iteration of the innermost loop around a line; 0 without a loop."""
+        file, line = place
+        loops = self._loops.get(file)
+        if loops is None:
+            loops = self._loops[file] = loops_around("".join(linecache.getlines(file)))
+        if line not in loops:
+            return 0
+        counts = running.lines.get(((file, loops[line]), warp))
+        return counts[lane] if counts else 0
 
     def _lanes(self, warp: int) -> int:
         """Return how many lanes of a warp have a thread."""

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from host_to_device.checking import notes as module
-from host_to_device.checking.notes import Note, Notes, conflict_ways, line_events, sectors
+from host_to_device.checking.notes import Note, Notes, conflict_ways, line_events, loops_around, sectors
 
 FILE = "kernel.py"
 HERE = (FILE, 5)
@@ -599,6 +599,41 @@ def test_a_tracer_that_installs_itself_when_called_does_not_push_the_lines_out(s
         sys.settrace(None)
     assert recorder.lines() == [12, 12]
     assert after is other
+
+
+IN_TURN = """\
+def kernel(t, read):
+    for lane in range(32):
+        if t == lane:
+            read(t)
+
+def two_a_round(t, read):
+    for k in range(t % 2, 4, 2):
+        read(t); read(t)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "requests", "number"), [("kernel", 4, 32, 1), ("two_a_round", 8, 4, 4)]
+)
+def test_accesses_in_different_iterations_are_requests_of_their_own(
+    monkeypatch, name, line, requests, number
+):
+    """32 lanes that read one after another make 32 requests, and two reads an iteration are two of each iteration."""
+    monkeypatch.setattr("linecache.getlines", lambda file: IN_TURN.splitlines(keepends=True))
+    found, notes, turn = {}, Notes(threads=32), [0, 0]
+    exec(compile(IN_TURN, FILE, "exec"), found)
+    with line_events(notes, [FILE], lambda: tuple(turn)):
+        for turn[1] in range(32):
+            found[name](turn[1], lambda t: notes.access((FILE, line), "read", "global", "x", 4 * t, 4, 0, t))
+    note = only(notes, "sectors a request")
+    assert (note.requests, note.number) == (requests, number)
+
+
+def test_the_innermost_loop_around_a_line_is_found_in_python_only():
+    source = "for i in a:\n    for j in b:\n        x\n    y\nwhile c: z\nw\n"
+    assert loops_around(source) == {2: 1, 3: 2, 4: 1}
+    assert loops_around("for (int i = 0; i < n; i++)\n    x[i] = 0;\n") == {}
 
 
 def test_a_warp_of_real_generators_gives_its_divergence(space):
