@@ -1,0 +1,38 @@
+"""The corpus of right kernels on the rehearsal: the third oracle, beside NumPy and the interpreter."""
+
+import pytest
+
+MODULE = """
+import runpy, sys
+sys.argv = ["a command"]
+runpy.run_module("tests.commands.kernels.{}", run_name="__main__")
+"""
+# Wrong kernels that end without an error, and why.
+UNSEEN = {
+    "guard after the read": "the compiler leaves out the read, whose value is not used",
+    "first element has no previous": "Numba counts a negative index from the end, also on a GPU",
+    "shift reads before the array": "the same",
+    "stencil without its lower edge": "the same",
+    "label -1 counted": "the same",
+    "local array too short": "the access stays inside the thread's local memory",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_every_right_kernel_gives_the_right_values(process_of):
+    done = process_of(MODULE.format("on_gpu"), 1800)
+    lines = done.stdout.splitlines()
+    wrong = [line for line in lines if line.startswith(("differs", "error"))]
+    assert done.returncode == 0 and not wrong, "\n".join([*wrong, done.stderr[-2000:]])
+    assert sum(line.startswith("ok ") for line in lines) > 100, "the corpus has gone"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_wrong_kernels_end_the_context_where_they_leave_an_allocation(process_of):
+    done = process_of(MODULE.format("faults_on_gpu"), 1800)
+    outcomes = [line.split("  ") for line in done.stdout.splitlines() if "  " in line]
+    assert done.returncode == 0 and len(outcomes) > 25, done.stderr[-2000:]
+    assert {name for name, _, outcome in outcomes if outcome == "nothing"} == set(UNSEEN)
+    assert all("ILLEGAL_ADDRESS" in outcome for *_, outcome in outcomes if outcome != "nothing")
