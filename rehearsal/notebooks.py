@@ -101,16 +101,16 @@ def run_notebook(path: Path, environment: dict[str, str], seconds: int = SECONDS
     return outcome
 
 
-def table(outcomes: list[Outcome]) -> str:
-    """Return the table of all notebooks, and below it a line for each cell that did not pass."""
-    rows = [f"{'program':<38}{'passed':>8}{'failed':>8}{'cannot run':>12}"]
-    details = []
-    for each in outcomes:
-        name = "/".join(each.path.parts[-2:])
-        rows.append(f"{name:<38}{each.passed:>8}{len(each.failed):>8}{len(each.cannot):>12}")
-        for kind, cells in (("failed", each.failed), ("cannot run", each.cannot)):
-            details += [f"{name}, cell {number}, {kind}: {line}" for number, line in cells]
-    return "\n".join([*rows, "", *details])
+HEAD = f"{'program':<38}{'passed':>8}{'failed':>8}{'cannot run':>12}"
+
+
+def rows(outcome: Outcome) -> str:
+    """Return a notebook's row of the table, and below it a line for each cell that did not pass."""
+    name = "/".join(outcome.path.parts[-2:])
+    lines = [f"{name:<38}{outcome.passed:>8}{len(outcome.failed):>8}{len(outcome.cannot):>12}"]
+    for kind, cells in (("failed", outcome.failed), ("cannot run", outcome.cannot)):
+        lines += [f"    cell {number}, {kind}: {line}" for number, line in cells]
+    return "\n".join(lines)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -133,10 +133,13 @@ def main(arguments: list[str] | None = None) -> int:
         print(problem, file=sys.stderr)
         return 1
     environment["PYTHONPATH"] += f":{run.ROOT}"
+    failed = 0
+    print(HEAD, flush=True)
     with ThreadPoolExecutor(given.jobs) as pool:
-        outcomes = list(pool.map(lambda path: run_notebook(path, environment), paths))
-    print(table(outcomes))
-    return min(sum(len(each.failed) for each in outcomes), 100)
+        for outcome in pool.map(lambda path: run_notebook(path, environment), paths):
+            print(rows(outcome), flush=True)
+            failed += len(outcome.failed)
+    return min(failed, 100)
 
 
 if __name__ == "__main__":
