@@ -1,0 +1,23 @@
+"""The lessons in GPU mode: notebooks and solutions on the real numba-cuda and the real CuPy."""
+
+import subprocess
+import sys
+
+import pytest
+
+from rehearsal import run
+
+LESSONS = ("01", "02", "03", "08", "09", "13")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_no_cell_of_a_lesson_fails(cupy_environment, lesson):
+    command = [sys.executable, "-m", "rehearsal.notebooks", lesson]
+    environment = {key: value for key, value in cupy_environment.items() if key != "H2D_MACHINE"}
+    done = subprocess.run(
+        command, cwd=run.ROOT, env=environment, capture_output=True, text=True, timeout=1500
+    )
+    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+    assert done.stdout.count("/" + lesson) == 2, "the notebook and its solutions"
