@@ -111,8 +111,9 @@ def plain(value: Any, depth: int = 0) -> Any:
         value, cls = tuple(tuple.__iter__(value)), tuple
     if cls in (list, tuple) and depth < DEEPEST and len(value) <= LONGEST:
         return [plain(each, depth + 1) for each in value]
-    if cls is dict and depth < DEEPEST and len(value) <= LONGEST and all(type(key) is str for key in value):
-        return {key: plain(each, depth + 1) for key, each in value.items()}
+    if issubclass(cls, dict) and depth < DEEPEST and len(pairs := list(dict.items(value))) <= LONGEST:
+        if all(type(key) is str for key, _ in pairs):  # an ordered dict, too
+            return {key: plain(each, depth + 1) for key, each in pairs}
     if cls in (types.GeneratorType, types.CoroutineType):
         value.close()  # otherwise Python warns, later, that it was never awaited
     if cls is Strange:

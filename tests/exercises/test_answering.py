@@ -20,6 +20,7 @@ import textwrap
 import threading
 import time
 import warnings
+from collections import OrderedDict
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -883,6 +884,18 @@ def test_a_named_tuple_is_a_list_of_plain_values_and_runs_no_code_of_its_own():
             raise AssertionError("code of the student's")
 
     assert values.plain(Times(2.0, 1.0)) == [2.0, 1.0]
+
+
+def test_a_kind_of_dict_is_a_dict_of_plain_values_and_runs_no_code_of_its_own():
+    class Switches(dict):
+        def __iter__(self):
+            raise AssertionError("code of the student's")
+
+        items = keys = __getitem__ = __len__ = __iter__
+
+    assert values.plain(Switches(benchmark=np.bool_(True))) == {"benchmark": True}
+    assert values.plain(OrderedDict(b=1, a=2)) == {"b": 1, "a": 2}
+    assert isinstance(values.plain(OrderedDict([(1, 2)])), values.Strange)
 
 
 @pytest.mark.parametrize(
