@@ -188,15 +188,16 @@ def start() -> None:
     """Find what runs here, prepare it, and print one line that says what it is.
 
     Call it in the first cell, before `numba.cuda` and `cupy` are imported. With a GPU it only switches off Numba's
-    warning of small grids, unless NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS is set. Without one, or with `H2D_MACHINE=stand-in` in the environment, `numba.cuda`, `cupy` and `cupyx` become the course's
-    stand-ins. Calling it again is harmless, and `stop()` undoes it.
+    warning of small grids, unless `NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS` is set. Without one, or with
+    `H2D_MACHINE=stand-in` in the environment, `numba.cuda`, `cupy` and `cupyx` become the course's stand-ins. Calling
+    it again is harmless, and `stop()` undoes it.
 
     Raises
     ------
     SetUpError
-        If there is a GPU but not the packages that drive it (the message is the command that installs them), or if
-        numba-cuda and NumPy do not fit together,
-        if `H2D_MACHINE=gpu` and there is no GPU, or if the notebook imported `numba.cuda` or `cupy` before this.
+        If there is a GPU but not the packages that drive it (the message is the command that installs them), if
+        numba-cuda and NumPy do not fit together, if `H2D_MACHINE=gpu` and there is no GPU, or if the notebook imported
+        `numba.cuda` or `cupy` before this.
 
     Examples
     --------

@@ -158,9 +158,8 @@ def run_cells(path: Path, without: tuple[str, ...] = ()) -> tuple[dict, dict[str
     names, printed, raised = {"__name__": "__main__"}, {}, {}
     for cell in notebooks.read(path).cells:
         if cell.cell_type == "code" and cell.id not in without:
-            printed[cell.id], raised[cell.id] = run_source(
-                cell.source, names, f"<{path.parent.name} {cell.id}>"
-            )
+            file = f"<{path.parent.name} {path.name[:2]} {cell.id}>"  # sets share names of cells
+            printed[cell.id], raised[cell.id] = run_source(cell.source, names, file)
     return names, printed, {name: error for name, error in raised.items() if error}
 
 
