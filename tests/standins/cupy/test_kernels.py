@@ -279,7 +279,8 @@ def test_a_fault_is_told_by_the_operations_line():
     assert str(caught.value).startswith(
         "beyond, line 2 of the operation: out of bounds: thread 2 of block 0 reads x[5], but x has 5"
     )
-    kernel = cp.ElementwiseKernel("raw T x", "T z", "z = x[i + 100000000]", "far")  # 400 MB from any test's array
+    beyond_all = "z = x[i + 100000000]"  # 400 MB from any array of another test
+    kernel = cp.ElementwiseKernel("raw T x", "T z", beyond_all, "far")
     with pytest.raises(
         KernelFault, match=r"no array on the device is there; .* it would be x\[100000000\] or z\[-?\d+\]$"
     ):
