@@ -111,8 +111,9 @@ def plain(value: Any, depth: int = 0) -> Any:
         value, cls = tuple(tuple.__iter__(value)), tuple
     if cls in (list, tuple) and depth < DEEPEST and len(value) <= LONGEST:
         return [plain(each, depth + 1) for each in value]
-    if issubclass(cls, dict) and depth < DEEPEST and len(pairs := list(dict.items(value))) <= LONGEST:
-        if all(type(key) is str for key, _ in pairs):  # an ordered dict, too
+    if issubclass(cls, dict) and depth < DEEPEST and dict.__len__(value) <= LONGEST:  # an ordered dict, too
+        pairs = list(dict.items(value))
+        if all(type(key) is str for key, _ in pairs):
             return {key: plain(each, depth + 1) for key, each in pairs}
     if cls in (types.GeneratorType, types.CoroutineType):
         value.close()  # otherwise Python warns, later, that it was never awaited
