@@ -69,3 +69,15 @@ def test_each_cause_has_one_sentence():
     for cause, sentence in causes().items():
         assert cause == cause.lower() and " " not in cause
         assert sentence.endswith(".")
+
+
+def test_no_source_serves_two_cases():
+    sources = Counter(case["source"] for _, case in CASES if "source" in case)
+    assert [source for source, times in sources.items() if times > 1] == []
+
+
+def test_the_corpus_is_large_enough():
+    ill = [case for _, case in CASES if case["expect"]]
+    assert len(ill) >= 100
+    assert len(CASES) - len(ill) >= 30
+    assert len({case["expect"][0] for case in ill}) >= 50
