@@ -81,3 +81,7 @@ def test_the_corpus_is_large_enough():
     assert len(ill) >= 100
     assert len(CASES) - len(ill) >= 30
     assert len({case["expect"][0] for case in ill}) >= 50
+
+
+def test_each_cause_has_a_case():
+    assert causes().keys() - {cause for _, case in CASES for cause in case["expect"]} == set()
