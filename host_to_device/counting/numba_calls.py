@@ -20,6 +20,8 @@ from typing import Any
 from host_to_device.counting.numbers import Numbers
 
 COPIES = {"cuMemcpyHtoD": "h2d", "cuMemcpyDtoH": "d2h", "cuMemcpyDtoD": "d2d"}
+# The reasons of waits that are part of a copy.
+CROSSING = {"h2d": "copy to the device", "d2h": "copy to the host"}
 WAITS = ("cuStreamSynchronize", "cuCtxSynchronize", "cuEventSynchronize")
 ALLOCATIONS = ("cuMemAlloc", "cuMemAllocManaged")
 MEMSETS = ("cuMemsetD8", "cuMemsetD8Async")
@@ -28,14 +30,21 @@ MEMSETS = ("cuMemsetD8", "cuMemsetD8Async")
 class NumbaCalls:
     """The numbers of a block, for a `with` statement; Numba has to be loaded when the block begins.
 
+    Parameters
+    ----------
+    hear
+        Called with the kind, the name and the bytes of each operation, copy and wait, in their order, as `events.in_order`
+        is: ("copy", "h2d", 4000), ("operation", "add", 0), ("wait", "copy to the host", 0).
+
     Attributes
     ----------
     numbers
         Copies, waits, allocations, operations and launches so far.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, hear: Callable[[str, str, int], None] = lambda kind, name, nbytes: None) -> None:
         self.numbers = Numbers(launches=0)
+        self._hear = hear
         self._lock, self._stack = threading.Lock(), ExitStack()
         self._thread = (
             threading.local()
@@ -123,6 +132,9 @@ class NumbaCalls:
             if nbytes:
                 self._add(**{direction: 1, f"{direction}_bytes": nbytes}, waits=int(waits))
                 self._thread.back = waits and direction == "d2h"
+                self._hear("copy", direction, nbytes)
+                if waits:
+                    self._hear("wait", CROSSING[direction], 0)
 
         return note
 
@@ -131,6 +143,7 @@ class NumbaCalls:
             after_copy = getattr(self._thread, "back", False) and getattr(self._thread, "launches", 0)
             if not (name == "cuStreamSynchronize" and after_copy):
                 self._add(waits=1)
+                self._hear("wait", name, 0)
 
         return note
 
@@ -138,6 +151,7 @@ class NumbaCalls:
         with self._lock:
             self.numbers.by_name[name] += 1
         self._add(operations=1)
+        self._hear("operation", name, 0)
 
     def _add(self, **numbers: int) -> None:
         self._thread.back = False

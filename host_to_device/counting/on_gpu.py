@@ -188,7 +188,7 @@ def profile(torch: Any) -> Any:
     )
 
 
-def _uses_numba() -> bool:
+def uses_numba() -> bool:
     """Return whether the real Numba has been imported, with the driver's functions that it calls."""
     return "numba.cuda.cudadrv.driver" in sys.modules and "numba.cuda.dispatcher" in sys.modules
 
@@ -215,7 +215,7 @@ class Session:
         self._numba: NumbaCalls | None = None
         if "cupy" in sys.modules:
             self._stack.enter_context(self._hook())
-        if _uses_numba():
+        if uses_numba():
             self._numba = self._stack.enter_context(NumbaCalls())
         self._before = self._of_torch()
         self._stand_in = Counter(_of_stand_in())
@@ -249,7 +249,7 @@ class Session:
         """End the stretch and return what it counted."""
         self._stack.close()
         calls = Numbers(launches=0) if self._numba is None else self._numba.numbers
-        imported_inside = self._numba is None and _uses_numba()
+        imported_inside = self._numba is None and uses_numba()
         allocations = (calls.allocations or 0) + self._of_torch() - self._before + self._of_cupy
         if self._torch is not None:
             numbers = self._traced(calls)

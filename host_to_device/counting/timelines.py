@@ -6,7 +6,8 @@ called and all earlier ones are done; a wait holds the host until the device is 
 measured, and the picture says so.
 
 On a GPU the events come from PyTorch's profiler, and the picture has their times. `from_trace` reads the trace. It has
-never run on a GPU's trace; the tests give it events in Kineto's format (see `on_gpu`).
+never run on a GPU's trace; the tests give it events in Kineto's format (see `on_gpu`). Without the profiler Numba's
+calls are recorded in their order (`numba_calls`), CuPy's are not, and one line says so.
 
 [CUDA] NVIDIA, "CUDA Programming Guide", section "Asynchronous Execution".
 """
@@ -30,6 +31,7 @@ from typing import Any
 from host_to_device import standins
 from host_to_device.counting import counts, on_gpu
 from host_to_device.counting.lines import is_cell
+from host_to_device.counting.numba_calls import CROSSING, NumbaCalls
 from host_to_device.rendering import svg, units
 from host_to_device.rendering.palette import BLUE, BLUE_SOFT, DARK, IDLE, LINE, ORANGE, ORANGE_SOFT, QUIET
 from host_to_device.rendering.table import Table
@@ -38,8 +40,8 @@ from host_to_device.standins import events
 KINDS = ("operation", "copy", "wait")
 DIRECTIONS = {"h2d": "host to device", "d2h": "device to host", "d2d": "on the device"}
 DIRECTION_OF = {"HtoD": "host to device", "DtoH": "device to host", "DtoD": "on the device"}
-# The reasons of waits that are part of a copy.
-CROSSING = {"host to device": "copy to the device", "device to host": "copy to the host"}
+# The reasons of waits that are part of a copy, by the copy's direction in words.
+CROSSING_OF = {DIRECTIONS[direction]: reason for direction, reason in CROSSING.items()}
 STREAM_WAITS = ("cuStreamSynchronize", "Stream Sync")
 # The stand-ins' packages, with the names of the libraries that they stand in for.
 LIBRARIES = {f"{standins.__name__}.numba_cuda": "Numba", f"{standins.__name__}.cupy": "CuPy"}
@@ -184,8 +186,8 @@ def from_trace(trace: Iterable[dict[str, Any]], own: int = 0) -> tuple[Event, ..
             nbytes = int(each.get("args", {}).get("bytes", 0))
             made.append(Event("copy", direction, nbytes, asked=asked.get(mark), ran=_span(each)))
             # A call of the driver, which is Numba's: the trace has the copy, and not the call that waited for it.
-            if mark not in of_runtime and direction in CROSSING:
-                made.append(Event("wait", CROSSING[direction], asked=_span(each)))
+            if mark not in of_runtime and direction in CROSSING_OF:
+                made.append(Event("wait", CROSSING_OF[direction], asked=_span(each)))
         elif on_gpu.is_wait(each) and mark not in ours and mark not in seen:
             seen.add(mark)
             made.append(Event("wait", called.get(mark, name), asked=asked.get(mark, _span(each))))
@@ -193,9 +195,7 @@ def from_trace(trace: Iterable[dict[str, Any]], own: int = 0) -> tuple[Event, ..
     made = [
         each
         for before, each in zip((None, *made), made, strict=False)
-        if not (
-            before is not None and before.name == CROSSING["device to host"] and each.name in STREAM_WAITS
-        )
+        if not (before is not None and before.name == CROSSING["d2h"] and each.name in STREAM_WAITS)
     ]
     zero = min((span[0] for event in made for span in (event.asked, event.ran) if span), default=0.0)
     return tuple(
@@ -224,12 +224,14 @@ class Timeline:
     events
         The events in the order of their calls.
     where
-        "stand-in", or "GPU NVIDIA …, by CUPTI"; empty before it has recorded.
+        "stand-in", "GPU NVIDIA …, by CUPTI", or "GPU, without CUPTI"; empty before it has recorded.
+    missing
+        One line on what could not be recorded, why, and what to install; empty if everything was recorded.
     """
 
     def __init__(self, keep: str | os.PathLike | None = None) -> None:
         self.events: tuple[Event, ...] = ()
-        self.where = ""
+        self.where = self.missing = ""
         self._keep, self._stack = keep, ExitStack()
 
     def __enter__(self) -> Timeline:
@@ -237,16 +239,19 @@ class Timeline:
             raise RuntimeError(
                 'A timeline is already recording. End its "with" block before you start another.'
             )
-        self.events, self.where = (), on_gpu.name() or "stand-in"
-        if self.is_on_gpu and on_gpu.torch_stand_in() is not None and on_gpu.torch_with_gpu() is None:
+        self.events, self.where, self.missing = (), on_gpu.name() or "stand-in", ""
+        torch = on_gpu.torch_with_gpu() if self.is_on_gpu else None
+        if self.is_on_gpu and on_gpu.torch_stand_in() is not None and torch is None:
             self.where = "stand-in"  # PyTorch has no CUDA, so its work is its stand-in's
         _open.append(self)
         self._stack.callback(_open.remove, self)
         try:
-            if self.is_on_gpu:
-                self._profile = self._stack.enter_context(_Profile(self._keep))
+            self._recorder: _Recorder | _OfNumba | _Profile
+            if torch is not None:
+                self._recorder = _Profile(torch, self._keep)
             else:
-                self._recorder = self._stack.enter_context(_Recorder())
+                self._recorder = _OfNumba() if self.is_on_gpu else _Recorder()
+            self._stack.enter_context(self._recorder)
         except BaseException:
             self._stack.close()
             raise
@@ -254,12 +259,20 @@ class Timeline:
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
-        self.events = self._profile.events if self.is_on_gpu else tuple(self._recorder.events)
+        self.events = tuple(self._recorder.events)
+        self.missing = self._recorder.missing
+        if self.missing:
+            on_gpu.say_once([self.missing])
 
     @property
     def is_on_gpu(self) -> bool:
-        """Whether the events come from a GPU and have times."""
+        """Whether the events come from a GPU."""
         return self.where not in ("", "stand-in")
+
+    @property
+    def has_times(self) -> bool:
+        """Whether the events have times: on a GPU, by the profiler."""
+        return any(event.asked or event.ran for event in self.events)
 
     def __len__(self) -> int:
         return len(self.events)
@@ -279,7 +292,7 @@ class Timeline:
     def summary(self) -> str:
         """Return in a sentence or two how many events of each kind there were."""
         if not self.events:
-            return "The device got no work."
+            return f"Nothing was recorded. {self.missing}" if self.missing else "The device got no work."
         operations, copies, waits = (len(self.of(kind)) for kind in KINDS)
         parts = [
             _many(operations, "operation"),
@@ -290,7 +303,7 @@ class Timeline:
         idle = self.idle
         if idle:
             text += f" Between them the device is idle {_many(idle, 'time')}."
-        return text
+        return f"{text} {self.missing}".rstrip()
 
     @property
     def idle(self) -> int:
@@ -304,8 +317,8 @@ class Timeline:
         return gaps
 
     def bars(self) -> list[Bar]:
-        """Return the bars of the picture, in units of one call on a stand-in, in seconds on a GPU."""
-        return measured(self.events) if self.is_on_gpu else schedule(self.events)
+        """Return the bars of the picture, in seconds if the events have times, else in units of one call."""
+        return measured(self.events) if self.has_times else schedule(self.events)
 
     def table(self, most: int = MOST) -> Table:
         """Return the events as a table.
@@ -316,16 +329,16 @@ class Timeline:
             The largest number of rows.
         """
         rows = tuple(
-            (str(number), event.kind, event.text, *_times(event, self.is_on_gpu), event.code or event.library)
+            (str(number), event.kind, event.text, *_times(event, self.has_times), event.code or event.library)
             for number, event in enumerate(self.events[:most], 1)
         )
         rest = len(self.events) - len(rows)
         remarks = (f"and {rest:,} more",) if rest > 0 else ()
-        order = "with times" if self.is_on_gpu else "order, no times"
+        order = "with times" if self.has_times else "order, no times"
         caption = (
             f"Recorded on: {self.where}; {order}. {self.summary()}" if self.where else "Nothing recorded yet"
         )
-        head = ("", "kind", "what", *(TIMES if self.is_on_gpu else ()), "caused by")
+        head = ("", "kind", "what", *(TIMES if self.has_times else ()), "caused by")
         return Table(caption, head, rows, (0,), remarks, code=len(head) - 1)
 
     def __str__(self) -> str:
@@ -336,7 +349,7 @@ class Timeline:
     def alt(self) -> str:
         """Return the picture in words."""
         if not self.events:
-            return "A timeline with three empty lanes: the device got no work."
+            return f"A timeline with three empty lanes. {self.summary()}"
         words = []
         for number, event in enumerate(self.events[:12], 1):
             words.append(f"{number} {event.kind}, {event.text}")
@@ -352,19 +365,19 @@ class Timeline:
             The largest number of events to draw.
         """
         shown = self.events[:most]
-        bars = measured(shown) if self.is_on_gpu else schedule(shown)
-        return _drawn(bars, self.alt(), units.seconds if self.is_on_gpu else None)
+        bars = measured(shown) if self.has_times else schedule(shown)
+        return _drawn(bars, self.alt(), units.seconds if self.has_times else None)
 
     def html(self) -> str:
         """Return the picture with its caption and the list of its events."""
         order = (
-            "times by the profiler" if self.is_on_gpu else "order, no times: widths are drawn, not measured"
+            "times by the profiler" if self.has_times else "order, no times: widths are drawn, not measured"
         )
         caption = f"Recorded on: {self.where}; {order}." if self.where else "Nothing recorded yet."
         left_out = f" The picture shows the first {MOST} of {len(self):,}." if len(self) > MOST else ""
         return (
             f'{DARK}<div class="h2d-timeline"><p>{escape(caption)} {escape(self.summary())}{left_out}</p>'
-            f"{self.svg()}{_listing(self.events[:MOST], self.is_on_gpu)}</div>"
+            f"{self.svg()}{_listing(self.events[:MOST], self.has_times)}</div>"
         )
 
     def _repr_html_(self) -> str:
@@ -375,7 +388,8 @@ def timeline(keep: str | os.PathLike | None = None) -> Timeline:
     """Record the operations, copies and waits of a device in order, while a block runs.
 
     Recording slows down every PyTorch operation, so record a few steps only. On a GPU it uses PyTorch's profiler, so
-    no `h2d.count()` can run at the same time.
+    no `h2d.count()` can run at the same time. Without a PyTorch that is built for CUDA it records Numba's work in its
+    order, without times, and one line says what is missing.
 
     Parameters
     ----------
@@ -390,7 +404,7 @@ def timeline(keep: str | os.PathLike | None = None) -> Timeline:
     Raises
     ------
     RuntimeError
-        When the block is entered: if another timeline is being recorded, or if there is a GPU but no PyTorch.
+        When the block is entered: if another timeline is being recorded.
 
     Examples
     --------
@@ -414,6 +428,8 @@ _open: list[Timeline] = []
 
 class _Recorder:
     """Records the reports of the stand-ins in order."""
+
+    missing = ""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -505,15 +521,36 @@ def _watching_torch(recorder: _Recorder) -> Any:
 # --- On a GPU --------------------------------------------------------------------------------------------------
 
 
+class _OfNumba:
+    """Records what Numba asks of a GPU's driver, in order; CuPy's calls cannot be recorded so."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.missing = ""
+        self._stack = ExitStack()
+
+    def __enter__(self) -> _OfNumba:
+        if on_gpu.uses_numba():
+            self._stack.enter_context(NumbaCalls(self._note))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+        lacks = "The timeline has no times" + (", and nothing of CuPy" if "cupy" in sys.modules else "")
+        self.missing = on_gpu.without_cupti(lacks)
+
+    def _note(self, kind: str, what: str, nbytes: int) -> None:
+        self.events.append(Event(kind, DIRECTIONS.get(what, what), nbytes, "Numba", *events.readers_place()))
+
+
 class _Profile:
     """A stretch of PyTorch's profiler, whose trace becomes events. It has never run on a GPU."""
 
-    def __init__(self, keep: str | os.PathLike | None) -> None:
+    missing = ""
+
+    def __init__(self, torch: Any, keep: str | os.PathLike | None) -> None:
         self.events: tuple[Event, ...] = ()
         self._keep = keep
-        torch = on_gpu.torch_with_gpu()
-        if torch is None:
-            raise RuntimeError(on_gpu.without_cupti("There is no timeline of this GPU's events"))
         self._profile = on_gpu.profile(torch)
 
     def __enter__(self) -> _Profile:

@@ -25,7 +25,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from host_to_device.counting.numbers import NOT_KNOWN
+from host_to_device.counting.numbers import NOT_KNOWN, NotKnown
 from host_to_device.measuring import ledger, prices
 from host_to_device.rendering import units
 
@@ -218,7 +218,7 @@ def predict(
     LookupError
         If no machine is named, if the machine is not known, or if a limit that is needed is not known of it.
     ValueError
-        If there is nothing to predict, or if a number is negative or not finite. A count that does not know its numbers
+        If there is nothing to predict, or if a number is negative or not finite. A number that a count could not count
         is no error: then the times of the prediction are not known.
     TypeError
         If `counts` is not a count, or `machine` neither a name nor a record.
@@ -247,23 +247,27 @@ def predict(
     """
     amounts = dict.fromkeys(("copies", *DIRECTIONS, "waits", "launches", "flops", "traffic"), 0.0)
     given = {"copies": copies, "waits": waits, "launches": launches, "flops": flops, "traffic": traffic}
-    for name, value in (given | _directions(bytes)).items():
+    given |= _directions(bytes)
+    for name, value in given.items():
+        if isinstance(value, NotKnown):
+            continue
         if not isinstance(value, numbers.Real) or isinstance(value, bool) or not 0 <= float(value) < math.inf:
             raise ValueError(f"{name} is {value!r}: give a number from 0")
         amounts[name] += float(value)
-    if counts is None and not any(amounts.values()):
+    counted = {} if counts is None else _counted(counts)
+    unknown = [
+        name for name in amounts if any(isinstance(each.get(name), NotKnown) for each in (given, counted))
+    ]
+    if counts is None and not unknown and not any(amounts.values()):
         raise ValueError(NOTHING)
-    crossing = amounts["copies"]  # copies that may cross the link
     record = _record(machine)
     stamp = getattr(record, "stamp", record.machine_name)
-    if counts is not None:
-        counted = _counted(counts)
-        unknown = tuple(name for name, value in counted.items() if value is NOT_KNOWN)
-        if unknown:
-            return Prediction(record.machine_name, stamp, (), unknown=unknown)
-        for name, value in counted.items():
-            amounts[name] += value
-        crossing = amounts["copies"] - (counts.device_to_device.count or 0)
+    if unknown:
+        return Prediction(record.machine_name, stamp, (), unknown=tuple(unknown))
+    for name, value in counted.items():
+        amounts[name] += value
+    # Copies that may cross the link.
+    crossing = amounts["copies"] - (0 if counts is None else counts.device_to_device.count)
     kind = "pinned" if pinned else "pageable"
     # What crosses while the host waits for it overlaps with nothing.
     link = WAITS if amounts["waits"] >= max(1, crossing) else DEVICE

@@ -6,7 +6,7 @@ import re
 import sys
 import threading
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -387,14 +387,23 @@ def test_the_profiler_is_asked_for_the_drivers_synchronization(monkeypatch, tmp_
     assert len(t.of("wait")) == 4 and (tmp_path / "trace.json").exists()
 
 
-def test_a_gpu_without_cupti_has_no_timeline_and_the_line_says_why(monkeypatch):
+def test_without_cupti_nothing_of_cupy_is_recorded_and_one_line_says_why(monkeypatch, capsys):
     torch = SimpleNamespace(__version__="2.13.0+cpu", version=SimpleNamespace(cuda=None))
     monkeypatch.setitem(sys.modules, "torch", torch)
     monkeypatch.setattr(on_gpu, "torch_stand_in", lambda: None)
     monkeypatch.setattr(on_gpu, "torch_with_gpu", lambda: None)
     monkeypatch.setattr(on_gpu, "name", lambda: "GPU, without CUPTI")
-    with pytest.raises(RuntimeError, match=r"PyTorch 2.13.0\+cpu is built without CUDA"), h2d.timeline():
-        pass
+    monkeypatch.setattr(on_gpu, "uses_numba", lambda: False)
+    monkeypatch.setattr(on_gpu, "_said", set())
+    monkeypatch.setitem(sys.modules, "cupy", ModuleType("cupy"))
+    for _ in range(2):
+        with h2d.timeline() as t:
+            pass
+    assert t.where == "GPU, without CUPTI" and not t.events and "no work" not in t.html() + str(t)
+    line = t.missing
+    assert line.startswith("The timeline has no times, and nothing of CuPy: ")
+    assert "PyTorch 2.13.0+cpu is built without CUDA. Install PyTorch for CUDA" in line
+    assert capsys.readouterr().out == f"{line}\n" and line in str(t) and line in t.html()
 
 
 def test_beside_a_gpu_a_pytorch_without_cuda_is_recorded_on_its_stand_in(monkeypatch):

@@ -305,6 +305,13 @@ def test_counts_that_cannot_be_used():
     assert "not known, because the count does not know: host to device, device to host, " in str(predicted)
 
 
+@pytest.mark.parametrize("name", ["copies", "waits", "launches", "flops", "traffic", "bytes"])
+def test_a_number_that_a_count_could_not_count_gives_a_time_that_is_not_known(name):
+    predicted = predict(machine=GPU, **{"launches": 3, name: NOT_KNOWN / 2})
+    assert predicted.seconds is NOT_KNOWN and f"{predicted.seconds * 1e6:8.1f}" == "       ?"
+    assert predicted.unknown == ("host to device" if name == "bytes" else name,)
+
+
 def test_a_limit_that_the_record_lacks():
     with pytest.raises(
         LookupError, match="the record of A CPU has no limit 'launch latency'; it has: copy bandwidth, "

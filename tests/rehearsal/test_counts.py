@@ -40,6 +40,27 @@ for c in hidden, explicit:
     assert explicit == "1 4000 1 4000 0 0 2 2 1 1 ['add']"
 
 
+def test_numbas_timeline_has_its_order_without_a_profiler(rehearsed):
+    code = """
+d_x, d_out = cuda.to_device(x), cuda.device_array_like(x)
+with h2d.timeline() as t:
+    add[4, 256](d_x, d_x, d_out)
+    d_out.copy_to_host()
+    cuda.synchronize()
+for each in t.events:
+    print(each.kind, each.name, each.nbytes, each.library, each.code, sep="; ")
+assert not t.has_times and "2 waits of the host" in t.summary() and t.idle == 0
+"""
+    why, *lines = rehearsed(BEGIN + code).splitlines()
+    assert why.startswith("The timeline has no times: ") and "PyTorch is not installed. Install" in why
+    assert lines == [
+        "operation; add; 0; Numba; add[4, 256](d_x, d_x, d_out)",
+        "copy; device to host; 4000; Numba; d_out.copy_to_host()",
+        "wait; copy to the host; 0; Numba; d_out.copy_to_host()",
+        "wait; cuCtxSynchronize; 0; Numba; cuda.synchronize()",
+    ]
+
+
 def test_the_launch_errors_that_hints_look_for(rehearsed):
     code = """
 d = cuda.to_device(x)
