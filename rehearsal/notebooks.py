@@ -24,7 +24,6 @@ FOLDERS = ("notebooks", "solutions")
 SECONDS = 120  # for one cell
 # What the rehearsal has not: the words of an error, and the reason that the table gives.
 CANNOT = {
-    r"There is no timeline of this GPU's events": "CUPTI, which counts a GPU's events, comes with PyTorch for CUDA",
     r"Torch not compiled with CUDA|PyTorch finds no GPU|CUDA-enabled PyTorch": "PyTorch's CUDA kernels are machine code",
     r"there is no (cufft|cusparse|cusolver|cublas)\w+ here": "a function of NVIDIA's libraries that is not ours",
     r"the rehearsal has no|the rehearsal cannot run": "refused by name",

@@ -170,7 +170,7 @@ def essence(fault: Fault | BarrierFault) -> tuple:
 
 
 def _element(fault: Fault) -> str:
-    return f"{fault.array}[{', '.join(map(str, fault.index))}]"
+    return f"{fault.array}[{', '.join(map(str, fault.index))}]" if fault.index else fault.array
 
 
 def _listed(words: list[str]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from host_to_device.checking.accesses import FILLS, NONSENSE, OutOfBudget
+from host_to_device.checking.accesses import FILLS, NONSENSE, OutOfBudget, TrackedRecord
 from host_to_device.checking.causes import Causes, essence
 from host_to_device.checking.interpreted import Watch
 from host_to_device.checking.notes import Note, Notes, line_events
@@ -523,4 +523,9 @@ def _as_watched(value: Any, name: str, tracked: dict[str, Any]) -> Any:
     """Return an argument as the watched kernel gets it, the arrays of a tuple, too."""
     if isinstance(value, tuple):
         return tuple(_as_watched(each, f"{name}[{k}]", tracked) for k, each in enumerate(value))
-    return tracked[name] if name in tracked else as_seen(value)
+    found = tracked.get(name)
+    if found is None:
+        return as_seen(value)
+    # An array of records without axes is one record.
+    is_record = value.dtype.names and not value.ndim
+    return TrackedRecord(found, found.base, found.raw[()]) if is_record else found

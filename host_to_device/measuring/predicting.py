@@ -255,9 +255,8 @@ def predict(
             raise ValueError(f"{name} is {value!r}: give a number from 0")
         amounts[name] += float(value)
     counted = {} if counts is None else _counted(counts)
-    unknown = [
-        name for name in amounts if any(isinstance(each.get(name), NotKnown) for each in (given, counted))
-    ]
+    both = counted, given
+    unknown = [name for name in counted | given if any(isinstance(each.get(name), NotKnown) for each in both)]
     if counts is None and not unknown and not any(amounts.values()):
         raise ValueError(NOTHING)
     record = _record(machine)

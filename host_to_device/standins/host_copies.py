@@ -85,14 +85,36 @@ def _values(value: Any) -> np.ndarray:
     if isinstance(value, np.ndarray):
         return np.asarray(value)
     if hasattr(value, "copy_to_host"):
-        return np.asarray(value.copy_to_host())
+        forwards, turn = _forwards(value)
+        return np.asarray(forwards.copy_to_host()).view(value.dtype)[turn]
     if hasattr(value, "get"):
         return value.get()
     return value.detach().cpu().numpy()
 
 
+def _forwards(value: Any) -> tuple[Any, tuple]:
+    """Return an array of Numba's over the same memory that runs backwards nowhere, and the index that turns it round.
+
+    Numba copies no array with a negative stride.
+    """
+    if all(step >= 0 for step in value.strides):
+        return value, (...,)
+    from numba import cuda
+
+    turn = tuple(slice(None, None, -1 if step < 0 else 1) for step in value.strides)
+    about = dict(value.__cuda_array_interface__)
+    start = about["data"][0] + sum(
+        max(size - 1, 0) * step for size, step in zip(value.shape, value.strides, strict=True) if step < 0
+    )
+    about |= {"data": (start, False), "strides": tuple(abs(step) for step in value.strides)}
+    return cuda.from_cuda_array_interface(about, owner=value), turn
+
+
 def store(original: Any, array: np.ndarray) -> None:
     """Copy elements from the host to an array in a GPU's memory."""
+    if hasattr(original, "copy_to_host") and not isinstance(original, np.ndarray):
+        original, turn = _forwards(original)
+        array = array[turn].view(original.dtype)  # whose fields an array interface does not name
     if isinstance(original, np.ndarray):
         np.asarray(original)[...] = array
     elif not hasattr(original, "copy_to_device") and not hasattr(original, "set"):

@@ -145,6 +145,34 @@ def test_sectors_of_views():
         assert sectors(copy, x[::2], out)["x"] == 8
 
 
+@pytest.mark.filterwarnings("ignore:Host array used")
+@pytest.mark.parametrize("interpreted", [True, False])
+def test_a_record_is_watched_and_changed_in_its_place(interpreted):
+    """Compiled code once took a record of the stand-in's for an array without axes, and the check knew no `record.a`."""
+
+    @cuda.jit
+    def count(record, weights, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = record.weight * weights[i] + record["ends"][1]
+        if i == 0:
+            record.seen += 1
+
+    ends = ("ends", np.int16, (2,))
+    records = np.array(
+        [(1, 2.5, (1, 2)), (3, 4.5, (5, 6))],
+        np.dtype([("seen", np.int32), ("weight", np.float64), ends], align=True),
+    )
+    on_device, out = cuda.to_device(records), np.zeros(64)
+    for record in (records[1], on_device[1], cuda.to_device(records[1])):
+        assert h2d.check(count, interpreted=interpreted)[1, 64](record, X, out)
+        assert kinds(h2d.check(count, interpreted=interpreted)[2, 64](record, X, out)) == set()
+        with cuda.stand_in(interpreted=interpreted):
+            count[1, 64](record, X, out)
+        assert (out == 4.5 * X + 6).all() and record["seen"] == 4
+    assert records["seen"].tolist() == [1, 4] and on_device.copy_to_host()["seen"].tolist() == [1, 4]
+
+
 def test_a_kernel_keeps_its_signatures():
     """numba-cuda 0.30.4 passes what does not fit to a kernel of one signature as it is, and the kernel reads nonsense."""
     signature = types.Array(types.float32, 1, "A"), types.Array(types.float32, 1, "A")

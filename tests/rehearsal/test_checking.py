@@ -53,6 +53,50 @@ else:
     )
 
 
+def test_views_that_run_backwards_and_records(rehearsed):
+    rehearsed(
+        BEGIN
+        + """
+@cuda.jit
+def copy(x, out):
+    i, j = cuda.grid(2)
+    if i < out.shape[0] and j < out.shape[1]:
+        out[i, j] += x[i, j]
+
+@cuda.jit
+def add_record(record, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] += record.a
+
+@cuda.jit
+def store_record(record, out):
+    i = cuda.grid(1)
+    if i % out.size == out.size - 1:
+        record.b = i
+
+e = cuda.to_device(np.zeros(64))
+assert h2d.check(shift)[1, 64](d[::-1], e)
+assert kinds(h2d.check(shift)[1, 64](d[::-1], d)) == {"race"}
+assert kinds(h2d.check(shift)[1, 64](d[::-1], d[::-1])) == {"race"}
+h2d.with_warp_size(shift, 64)[1, 64](d[::-1], e[::-2])
+assert (e.copy_to_host()[::-2] == h[::-1][1:33]).all() and not e.copy_to_host()[::2].any()
+m, n = np.arange(12.0).reshape(3, 4), cuda.to_device(np.zeros((3, 4)))
+h2d.with_warp_size(copy, 64)[1, (4, 4)](cuda.to_device(m)[::-1, ::2], n[:, ::-2])
+assert (n.copy_to_host()[:, ::-2] == m[::-1, ::2]).all()
+records = np.array([(1, 2.5), (3, 4.5)], np.dtype([("a", np.int32), ("b", np.float64)], align=True))
+on_device = cuda.to_device(records)
+assert h2d.check(add_record)[1, 64](on_device[1], e)
+assert h2d.check(add_record)[1, 64](records[1], e)
+h2d.with_warp_size(store_record, 64)[1, 64](on_device[1], e)
+assert on_device[1]["b"] == 63 and on_device[0]["b"] == 2.5
+store_record[1, 64](records[1], e)  # Numba copies a record back, too
+assert records[1]["b"] == 63 and records[0]["b"] == 2.5
+assert kinds(h2d.check(store_record)[1, 128](on_device[1], e)) == {"race"}
+"""
+    )
+
+
 def test_signatures_and_layouts(rehearsed):
     rehearsed(
         BEGIN

@@ -369,6 +369,21 @@ inc[1, 64](g)
 cuda.synchronize()
 assert (np.asarray(m) == 6).all() and (np.asarray(g) == 6).all()
 """,
+    "a launch in a stream takes no host array": """
+@cuda.jit
+def first(x):
+    if cuda.grid(1) < x.size:
+        x[0] = x[0]
+
+h = np.zeros(4)
+for stream in (cuda.stream(), cuda.legacy_default_stream()):
+    for value in (h, cuda.In(h), cuda.Out(h)):
+        raises("NumPy only supports stream=None.", first[1, 4, stream], value)
+    first[1, 4, stream](cuda.to_device(h))
+    first[1, 4, stream](h.astype("M8[s]"))
+    raises("NumPy only supports stream=None.", cuda.reduce(lambda a, b: a + b), h, None, None, 0, stream)
+first[1, 4, cuda.default_stream()](h)
+""",
     "memory runs out": """
 cuda.current_context().memory_manager.deallocations.clear()
 free = cuda.current_context().get_memory_info().free

@@ -393,7 +393,8 @@ def as_seen(value: Any) -> Any:
         return tuple(as_seen(each) for each in value)
     if isinstance(value, np.ndarray):
         if value.dtype.names:
-            return value.view(np.recarray)
+            records = value.view(np.recarray)
+            return records if value.ndim else records[()]  # without axes it is one record, in its place
         return WideIntegers(value) if value.dtype.kind in "iu" and value.dtype.itemsize < 8 else value
     if type(value) is float:
         return np.float64(value)

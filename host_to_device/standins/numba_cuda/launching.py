@@ -293,6 +293,7 @@ class Launch:
         A host array is copied to the device; the copy back is appended to `afterwards`.
         """
         if isinstance(value, hints.ArgHint):
+            memory.refuse_on_host(value.value, self.stream)
             return value.to_device(afterwards, self.stream)._array
         if memory.is_device_memory(value):
             _check_dtype(value.dtype)
@@ -302,11 +303,16 @@ class Launch:
                 raise TypeError("Unsupported array type: numpy.ma.MaskedArray")
             layouts.refuse_objects(value.dtype)
             _check_dtype(value.dtype)
+            memory.refuse_on_host(value, self.stream)
             host = np.asarray(value)
             device, fresh = memory.auto_device(host, self.stream)
             if fresh:
                 afterwards.append(lambda: device.copy_to_host(host, self.stream))
             return device._array
+        if isinstance(value, np.void) and value.dtype.names:
+            record, _ = memory.auto_device(value, self.stream)
+            afterwards.append(lambda: _copy_back(record.copy_to_host(stream=self.stream), value))
+            return record._array
         if isinstance(value, bool | int | float | complex | np.generic):
             if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**64:
                 raise OverflowError(f"{value} is too large for 64 bits")
@@ -331,7 +337,8 @@ class Launch:
         order, block_order = orders(threads, blocks, now.seed)
         # Compiled kernels always have warps of 32 lanes.
         plainly = now.interpreted or self.kernel.warp_size != rewriting.WARP_SIZE
-        launcher = None if plainly else self.launcher(values)
+        compiled = tuple(map(_as_compiled, values))
+        launcher = None if plainly else self.launcher(compiled)
         events.operated(self.kernel.__name__)
         if launcher is None:
             self.interpret(values, order, block_order, now.seconds)
@@ -340,7 +347,7 @@ class Launch:
                 value.copy() if isinstance(value, np.ndarray) else None for value in values if launcher.agree
             ]
             try:
-                self.run_compiled(launcher.function, values, order, block_order, now.seconds)
+                self.run_compiled(launcher.function, compiled, order, block_order, now.seconds)
             except Disagreement:
                 for value, old in zip(values, before, strict=True):
                     if old is not None:
@@ -417,7 +424,9 @@ class Launch:
         Compiled code does not know the learner's line. The interpreter finds it: it runs that thread again (or that
         block, if threads wait) on copies of the arguments, without its output, which has been printed already.
         """
-        copies = tuple(as_seen(value.copy() if isinstance(value, np.ndarray) else value) for value in values)
+        copies = tuple(
+            as_seen(np.array(value) if isinstance(value, np.ndarray | np.void) else value) for value in values
+        )
         program = self.kernel.program
         seconds = 2  # enough for one thread or block
         again = self.interpreter(None, seconds)
@@ -483,6 +492,17 @@ class Launch:
         except Exception as problem:
             line = fault_line(problem, self.kernel.program)
             raise self.named(problem, line, self.place(*runner.at)) from None
+
+
+def _as_compiled(value: Any) -> Any:
+    """Return an argument as compiled code takes it: a record, which lies in an array without axes, as a scalar in place."""
+    return value[()] if isinstance(value, np.ndarray) and value.dtype.names and not value.ndim else value
+
+
+def _copy_back(array: np.ndarray, record: np.void) -> None:
+    """Store the fields of an array without axes in a record on the host."""
+    for name in record.dtype.names or ():
+        record[name] = array[name]
 
 
 def _check_dtype(dtype: np.dtype) -> None:

@@ -40,6 +40,10 @@ MARK = "host_to_device"
 
 OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY
 
+STREAM_OF_HOST = (
+    "NumPy only supports stream=None.: a launch in a stream takes no host array in numba-cuda 0.30; copy it first, with "
+    "cuda.to_device(array, stream)"
+)
 IMPLICIT_COPY = "Host array used in CUDA kernel will incur copy overhead to/from device."
 
 
@@ -614,6 +618,23 @@ def auto_device(
             warn_of_implicit_copy()
         device.copy_to_device(host, stream=stream)
     return device, True
+
+
+def refuse_on_host(value: Any, stream: Stream | int) -> None:
+    """Refuse a host array as a launch's argument if the launch has a stream that is not the default one.
+
+    numba-cuda 0.30 asks NumPy for the array by DLPack, for use in the stream, and NumPy knows no streams. DLPack has no
+    type for records, times and texts, so these take another way.
+
+    Raises
+    ------
+    RuntimeError
+        If it is a host array that the launch cannot take.
+    """
+    if not stream or not int(stream) or is_device_memory(value) or is_cuda_array(value):
+        return
+    if np.asanyarray(value).dtype.kind not in "VMmSU":
+        raise RuntimeError(STREAM_OF_HOST)
 
 
 def host_array(obj: Any) -> np.ndarray:

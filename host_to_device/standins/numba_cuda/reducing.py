@@ -31,9 +31,13 @@ class Reduce:
         ------
         TypeError
             If the array has more than one dimension.
+        RuntimeError
+            If it is a host array and a stream is given, which a launch refuses.
         """
         if arr.ndim != 1:
             raise TypeError("only support 1D array")
+        if arr.size:
+            memory.refuse_on_host(arr, stream)
         values = arr._array if memory.is_device_memory(arr) else arr
         total = values.dtype.type(init)
         with np.errstate(all="ignore"):

@@ -647,6 +647,20 @@ def test_configurations_that_are_none():
     assert still_works()
 
 
+@pytest.mark.filterwarnings("ignore:Host array used")
+def test_a_launch_in_a_stream_takes_no_host_array():
+    """As numba-cuda 0.30.4: tests/rehearsal/test_numba.py holds it against the real one."""
+    words, x = r"^NumPy only supports stream=None\.: .*cuda\.to_device\(array, stream\)$", np.ones(4)
+    for stream in (cuda.stream(), cuda.legacy_default_stream()):
+        for value in (x, cuda.In(x), cuda.Out(x), cuda.InOut(x)):
+            refused(RuntimeError, words, increment[1, 4, stream], value)
+    refused(RuntimeError, words, lambda: cuda.reduce(lambda a, b: a + b)(x, stream=cuda.stream()))
+    for stream in (0, cuda.default_stream()):
+        increment[1, 4, stream](x)
+    assert x.tolist() == [3] * 4 and still_works()
+    increment[1, 4, cuda.stream()](cuda.to_device(x))
+
+
 def test_numpy_integers_are_sizes(mode):
     x = ones()
     increment[np.int32(2), (np.int64(2),)](x)
