@@ -22,7 +22,7 @@ from pathlib import Path
 from packaging.requirements import InvalidRequirement, Requirement
 
 ROOT = Path(__file__).resolve().parent.parent
-STORED = ROOT / "book" / "tables" / "wheel_versions.json"
+STORED = ROOT / "host_to_device" / "diagnosing" / "wheel_versions.json"
 PIP = "pip==26.3"  # reads metadata alone, in a dry run with fast-deps
 SECONDS = 60  # for one wheel
 

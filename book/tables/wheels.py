@@ -1,4 +1,4 @@
-"""`{wheel-matrix}`: which CUDA and cuDNN each framework's wheel asks for, from `book/tables/wheel_versions.json`.
+"""`{wheel-matrix}`: which CUDA and cuDNN each framework's wheel asks for, from `host_to_device/diagnosing/wheel_versions.json`.
 
     ```{wheel-matrix}
     :name: tab-wheels
@@ -19,7 +19,7 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-STORED = Path(__file__).resolve().parent / "wheel_versions.json"
+STORED = Path(__file__).resolve().parents[2] / "host_to_device" / "diagnosing" / "wheel_versions.json"
 HEAD = ("wheel", "CUDA", "cuDNN", "for CUDA", "Triton", "read")
 NOTHING = "–"
 
