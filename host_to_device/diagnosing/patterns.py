@@ -14,7 +14,7 @@ MOST_PLACES = 400  # of the words in one text; noise may contain them more often
 SHORTEST = 3  # characters that narrow a search down
 
 # What Python and JavaScript do not share, and repetitions without a bound of anything but one character.
-NOT_SHARED = re.compile(r"\(\?(?!:|!|=)|\\[AZG]|[*+?}]\+|\(\?P")
+NOT_SHARED = re.compile(r"(?<!\\)\(\?(?!:|!|=)|\\[AZG]|[*+?}]\+")
 UNBOUNDED = re.compile(r"(?<!\\)\.[*+]|(?<!\\)[)\]][*+]|\\[a-zA-Z][*+]|\{\d+,\}")
 CLASS = re.compile(r"\[\]?(?:[^\]\\]|\\.)*\]")
 
