@@ -15,6 +15,7 @@ _NAMES = {
     "checking": ["check"],
     "counting": ["count"],
     "counting.timelines": ["timeline"],
+    "diagnosing": ["doctor"],
     "exercises": ["answer", "progress"],
     "exploring.banks": ["explore_banks"],
     "exploring.convolutions": ["explore_convolution"],
@@ -47,6 +48,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from host_to_device.checking import check as check
     from host_to_device.counting import count as count
     from host_to_device.counting.timelines import timeline as timeline
+    from host_to_device.diagnosing import doctor as doctor
     from host_to_device.exercises import answer as answer
     from host_to_device.exercises import progress as progress
     from host_to_device.exploring.banks import explore_banks as explore_banks

@@ -23,7 +23,9 @@ def main(arguments: list[str] | None = None) -> int:
     int
         The exit status.
     """
-    parser = argparse.ArgumentParser(prog="host-to-device", description="The commands of the course Host to Device.")
+    parser = argparse.ArgumentParser(
+        prog="host-to-device", description="The commands of the course Host to Device."
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, module in COMMANDS.items():
         module.add_arguments(commands.add_parser(name, help=module.HELP))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from host_to_device.diagnosing import describing, gathering, matching, pasting, rules
 from host_to_device.diagnosing import facts as reading
 from host_to_device.diagnosing.findings import Diagnosis
@@ -48,7 +46,11 @@ def doctor(paste: str | bytes | None = None) -> Diagnosis:
     facts = reading.read(text.text, text.small)
     found = matching.findings(rules.load(), text, facts)
     return Diagnosis(
-        tuple(found), describing.stated(facts), describing.notes(facts), describing.of_paste(facts), pasted=True
+        tuple(found),
+        describing.stated(facts),
+        describing.notes(facts),
+        describing.of_paste(facts),
+        pasted=True,
     )
 
 
@@ -64,8 +66,3 @@ def of_snapshot(snapshot: dict) -> Diagnosis:
         verdict=describing.verdict(facts),
         snapshot=snapshot,
     )
-
-
-def mention() -> str:
-    """Return the words with which an error message points to the doctor."""
-    return f"`{'python' if os.name == 'nt' else 'python3'} -m host_to_device doctor` looks for the cause"

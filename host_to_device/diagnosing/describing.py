@@ -41,15 +41,24 @@ def of_machine(snapshot: dict[str, Any], facts: Facts) -> tuple[str, ...]:
     rows = {
         "driver": _driver(facts, snapshot),
         "GPU": _gpu(facts),
-        "toolkit": "; ".join(f"{each['path']}, CUDA {each['version'] or '?'}" for each in snapshot.get("toolkits") or [])
+        "toolkit": "; ".join(
+            f"{each['path']}, CUDA {each['version'] or '?'}" for each in snapshot.get("toolkits") or []
+        )
         or "none (the Python packages bring the parts that they use)",
         "PyTorch": _torch(facts),
-        "CuPy": ", ".join(_cupy(name, number) for name, number in installed.items() if name.startswith("cupy")) or "none",
-        "numba-cuda": ", ".join(f"{name} {installed[name]}" for name in ("numba-cuda", "numba-cuda-mlir") if name in installed)
+        "CuPy": ", ".join(
+            _cupy(name, number) for name, number in installed.items() if name.startswith("cupy")
+        )
+        or "none",
+        "numba-cuda": ", ".join(
+            f"{name} {installed[name]}" for name in ("numba-cuda", "numba-cuda-mlir") if name in installed
+        )
         or "none",
         "NumPy": installed.get("numpy", "none"),
         "where": _where(facts),
-        "environment": ", ".join(f"{name}={value}"[:80] for name, value in (snapshot.get("environment") or {}).items())
+        "environment": ", ".join(
+            f"{name}={value}"[:80] for name, value in (snapshot.get("environment") or {}).items()
+        )
         or "no variable of CUDA is set",
     }
     head = f"This machine: {platform.system()} {snapshot.get('machine')}, Python {snapshot.get('python')}"
@@ -79,7 +88,11 @@ def _torch(facts: Facts) -> str:
     kind = facts["torch_kind"].value if "torch_kind" in facts else ""
     built = {"cpu": ", built for the CPU", "rocm": ", built for AMD's GPUs"}.get(kind, "")
     if "torch_cuda" in facts:
-        needs = f", which needs driver {facts['torch_min_driver'].value} or newer" if "torch_min_driver" in facts else ""
+        needs = (
+            f", which needs driver {facts['torch_min_driver'].value} or newer"
+            if "torch_min_driver" in facts
+            else ""
+        )
         built = f", built for CUDA {facts['torch_cuda'].value}{needs}"
         wheel = matrix.wheels().get(f"torch=={facts['torch'].value.partition('+')[0]}", {})
         if wheel.get("cudnn"):

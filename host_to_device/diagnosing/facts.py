@@ -46,6 +46,9 @@ LINES = (
     ("windows", "os: ", r"^OS: (?:Microsoft )?(Windows.{0,20})"),
     ("capability", "capability", r"\bcapability (?:is )?sm_(\d{2,3})a?\b(?=.{0,40} not compatible)"),
     ("capability", "which is of cuda capability", r"which is of cuda capability (\d{1,2}\.\d)"),
+    ("visible_index", "cuda_visible_devices", r"CUDA_VISIBLE_DEVICES\W{1,6}(\d{1,2})\b(?!,)"),
+    ("no_device", "no cuda gpus", r"(No CUDA GPUs are available)"),
+    ("no_device", "no cuda-capable", r"(no CUDA-capable device is detected)"),
     ("found_version", "found version", r"too old \(found version (\d{4,5})\)"),
 )
 # Packages of pip list, pip freeze, conda list and collect_env.
@@ -62,9 +65,15 @@ PACKAGES = {
     "tensorflow": "tensorflow",
 }
 GPU = re.compile(r"\|\s{1,4}(\d{1,2})\s{1,4}(\S[^|]{2,40}?)\s{1,20}(?:On|Off|WDDM|TCC|MCDM|N/A)\s{0,4}\|")
-GPU_OF_LIST = re.compile(r"^\s{0,8}(?:GPU models and configuration: )?(?:GPU )?(\d{1,2}): ((?:NVIDIA|Tesla|GeForce|Quadro)[^(|]{1,50})")
-CUPY = re.compile(r"^\W{0,4}(?:\[?(?:pip3?|conda)\]?)?\s{0,4}(cupy(?:-cuda\d{2,3}x?)?)(?:==|\s{1,60})(\d[\w.]{1,20})(?=\s|$)")
-CUPY_LIBRARY = r"^\W{{0,4}}(?:\[?(?:pip3?|conda)\]?)?\s{{0,4}}nvidia-cuda-(?:nvrtc|runtime)-cu{major}(?:==|\s)"
+GPU_OF_LIST = re.compile(
+    r"^\s{0,8}(?:GPU models and configuration: )?(?:GPU )?(\d{1,2}): ((?:NVIDIA|Tesla|GeForce|Quadro)[^(|]{1,50})"
+)
+CUPY = re.compile(
+    r"^\W{0,4}(?:\[?(?:pip3?|conda)\]?)?\s{0,4}(cupy(?:-cuda\d{2,3}x?)?)(?:==|\s{1,60})(\d[\w.]{1,20})(?=\s|$)"
+)
+CUPY_LIBRARY = (
+    r"^\W{{0,4}}(?:\[?(?:pip3?|conda)\]?)?\s{{0,4}}nvidia-cuda-(?:nvrtc|runtime)-cu{major}(?:==|\s)"
+)
 
 
 def lines_with(text: str, small: str, word: str) -> list[str]:
@@ -125,7 +134,9 @@ def _packages(text: str, small: str, take: Callable[[str, str, str], None]) -> N
         for line in lines_with(text, small, package):
             if found := expression.search(line.replace("|", " ")):
                 take(name, found[1], found[0])
-                if package == "pytorch" and (build := re.search(r"py\S{0,20}_(cpu|cuda)(\d[\d.]{1,6})?\S{0,30}", line)):
+                if package == "pytorch" and (
+                    build := re.search(r"[\s_](cpu|cuda)(\d{1,2}\.\d)?\S{0,40}", line)
+                ):
                     take("torch_kind", build[1], line)
                     if build[2]:
                         take("torch_cuda", build[2], line)
@@ -188,7 +199,13 @@ def _torch_of_report(facts: Facts, take: Callable[[str, str, str], None]) -> Non
             words = facts[library].words
             take(f"{library}_tag", tag[1], words)
             if library == "torch":
-                take("torch_kind", re.sub(r"[\d.]", "", tag[1]).replace("cu", "cuda") if tag[2] else tag[1].rstrip("0123456789."), words)
+                take(
+                    "torch_kind",
+                    re.sub(r"[\d.]", "", tag[1]).replace("cu", "cuda")
+                    if tag[2]
+                    else tag[1].rstrip("0123456789."),
+                    words,
+                )
                 if tag[2]:
                     take("torch_cuda", f"{tag[2][:-1]}.{tag[2][-1]}", words)
 
@@ -198,7 +215,10 @@ def derive(facts: Facts) -> None:
 
     def add(name: str, value: str | None, *of: str) -> None:
         if value:
-            facts.setdefault(name, Fact(value, "; ".join(dict.fromkeys(facts[each].words for each in of if facts[each].words))))
+            facts.setdefault(
+                name,
+                Fact(value, "; ".join(dict.fromkeys(facts[each].words for each in of if facts[each].words))),
+            )
 
     def value(name: str) -> str:
         return facts[name].value if name in facts else ""

@@ -80,7 +80,10 @@ class Diagnosis:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the diagnosis as plain data, for `--json`."""
-        found = [asdict(each) | {"evidence": list(each.evidence), "address": each.address} for each in self.findings]
+        found = [
+            asdict(each) | {"evidence": list(each.evidence), "address": each.address}
+            for each in self.findings
+        ]
         return {
             "findings": found,
             "verdict": self.verdict,
@@ -94,7 +97,11 @@ class Diagnosis:
         if self.findings:
             parts += [self._shown(number, each) for number, each in enumerate(self.findings[:MOST], 1)]
         elif self.pasted:
-            parts.append("\n".join(("Nothing known: the doctor finds no cause that it knows in this text.", *PASTE_NEXT)))
+            parts.append(
+                "\n".join(
+                    ("Nothing known: the doctor finds no cause that it knows in this text.", *PASTE_NEXT)
+                )
+            )
         else:
             parts.append(self.verdict)
         if len(self.findings) > MOST:

@@ -59,13 +59,17 @@ def gather(system: Path = SYSTEM) -> dict[str, Any]:
         "pci_gpus": lambda: pci_gpus(system / "sys/bus/pci/devices"),
         "libcuda": lambda: ctypes.util.find_library("nvcuda" if sys.platform == "win32" else "cuda"),
         "nvidia_smi": nvidia_smi,
-        "capabilities": lambda: output("nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader").split(),
+        "capabilities": lambda: output(
+            "nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"
+        ).split(),
         "toolkits": lambda: toolkits(system),
         "environment": lambda: {name: os.environ[name] for name in VARIABLES if name in os.environ},
         "distributions": distributions,
         "torch": torch_build,
         "wsl": lambda: wsl(system),
-        "linux_driver_in_wsl": lambda: [str(path) for path in (system / "usr/lib").glob("*-linux-gnu/libnvidia-ml.so.*")][:3],
+        "linux_driver_in_wsl": lambda: [
+            str(path) for path in (system / "usr/lib").glob("*-linux-gnu/libnvidia-ml.so.*")
+        ][:3],
         "container": lambda: container(system),
     }
     return {name: attempted(probe) for name, probe in probes.items()}
@@ -94,7 +98,11 @@ def output(*command: str) -> str:
         return ""
     try:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=SECONDS,
         )
     except (OSError, subprocess.SubprocessError):
         return ""
@@ -176,7 +184,9 @@ def container(system: Path) -> str:
     for name in (".dockerenv", "run/.containerenv"):
         if (system / name).exists():
             return f"/{name}"
-    found = re.search(r"\b(?:docker|kubepods|containerd|lxc|libpod)\b[^\n]{0,60}", text_of(system / "proc/1/cgroup"))
+    found = re.search(
+        r"\b(?:docker|kubepods|containerd|lxc|libpod)\b[^\n]{0,60}", text_of(system / "proc/1/cgroup")
+    )
     return found[0] if found else ""
 
 
@@ -247,7 +257,9 @@ def _distributions(snapshot: dict[str, Any], take: Callable[[str, object, str], 
         take("torch_kind", kind, f"{words}, built for {'the CPU' if kind == 'cpu' else kind}")
     for name in ("torchvision", "torchaudio", "numpy", "numba", "numba-cuda", "triton", "tensorflow"):
         take(name.replace("-", "_"), installed.get(name), f"{name} {installed.get(name)}")
-    take_cupy({name: f"{name} {number}" for name, number in installed.items() if name.startswith("cupy")}, take)
+    take_cupy(
+        {name: f"{name} {number}" for name, number in installed.items() if name.startswith("cupy")}, take
+    )
     for major in ("11", "12"):
         name = f"nvidia-cuda-nvrtc-cu{major}"
         take(f"libraries_{major}", installed.get(name), f"{name} {installed.get(name)}")

@@ -33,7 +33,9 @@ def findings(rules: Iterable[Rule], paste: Paste, facts: Facts) -> list[Finding]
         if evidence is not None:
             at, words = evidence
             found.append((-rule.rank, at, finding(rule, words, facts)))
-    hidden = {cause for rule in rules for cause in rule.hides if any(rule.id == each.id for _, _, each in found)}
+    hidden = {
+        cause for rule in rules for cause in rule.hides if any(rule.id == each.id for _, _, each in found)
+    }
     return [each for _, _, each in sorted(found, key=lambda one: one[:2]) if each.id not in hidden]
 
 
@@ -135,5 +137,8 @@ def finding(rule: Rule, evidence: tuple[str, ...], facts: Facts) -> Finding:
 def filled(text: str, facts: Facts) -> str:
     """Return a text with its blanks filled: `{torch|words}` is the value of a fact, or the words where it is not known."""
     return BLANK.sub(
-        lambda blank: facts[blank[1]].value if blank[1] in facts else blank[0] if blank[2] is None else blank[2], text
+        lambda blank: (
+            facts[blank[1]].value if blank[1] in facts else blank[0] if blank[2] is None else blank[2]
+        ),
+        text,
     )

@@ -49,7 +49,9 @@ def lowest_driver(cuda_major: str) -> str | None:
 def cuda_of_driver(driver: str) -> str | None:
     """Return the newest CUDA that a driver supports, by its branch; None for a branch beyond the table."""
     branch = numbers(driver)[:1]
-    known = sorted((numbers(first)[:1], numbers(cuda), cuda) for cuda, first in _rows("driver_of_cuda").items())
+    known = sorted(
+        (numbers(first)[:1], numbers(cuda), cuda) for cuda, first in _rows("driver_of_cuda").items()
+    )
     if not branch or branch > known[-1][0] or branch < known[0][0]:
         return None
     return [cuda for first, _, cuda in known if first <= branch][-1]
@@ -73,7 +75,9 @@ def cards_of(torch: str, cuda: str) -> tuple[str, str] | None:
     if numbers(torch) > numbers(newest_known_torch())[:2]:
         return None
     fitting = [
-        row for row in tables()["torch_cards"][0]["rows"] if row["cuda"] == cuda and numbers(row["from"]) <= numbers(torch)
+        row
+        for row in tables()["torch_cards"][0]["rows"]
+        if row["cuda"] == cuda and numbers(row["from"]) <= numbers(torch)
     ]
     return (fitting[-1]["oldest"], fitting[-1]["newest"]) if fitting else None
 

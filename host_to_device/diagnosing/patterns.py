@@ -106,9 +106,8 @@ def _best(option: str) -> tuple[str, ...]:
         if sign == "(":
             end = _group_end(option, at)
             inner = option[at + 1 : end]
-            if not inner.startswith("?!"):
-                if not _optional(option, end + 1):
-                    candidates.append(words(re.sub(r"\A\?[:=]", "", inner)))
+            if not inner.startswith("?!") and not _optional(option, end + 1):
+                candidates.append(words(re.sub(r"\A\?[:=]", "", inner)))
             at = end
         elif sign == "[":
             at = _class_end(option, at)

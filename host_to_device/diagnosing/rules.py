@@ -86,9 +86,9 @@ def load(path: Path = FILE) -> tuple[Rule, ...]:
     lines = content.splitlines()
     seen: set[str] = set()
     for start, end, table in zip(starts, [*starts[1:], len(lines) + 1], rules, strict=True):
-        for key, problem in mistakes(table, known, seen):
+        for key, mistake in mistakes(table, known, seen):
             own = (at for at in range(start, end) if re.match(rf"{key} *=", lines[at - 1]))
-            raise RulesError(f"{path.name}, line {next(own, start)}: rule {table.get('id')!r}: {problem}")
+            raise RulesError(f"{path.name}, line {next(own, start)}: rule {table.get('id')!r}: {mistake}")
         seen.add(table["id"])
     return tuple(Rule(**{key: _frozen(key, value) for key, value in table.items()}) for table in rules)
 

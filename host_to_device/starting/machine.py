@@ -159,6 +159,9 @@ def quiet_about_small_grids() -> None:
         config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
 
 
+DOCTOR = "`python -m host_to_device doctor` looks for the cause"
+
+
 def gpu_line(machine: Machine) -> str:
     """Return the banner of a GPU run."""
     gpu = machine.gpus[0]
@@ -179,7 +182,7 @@ def stand_in_line(problem: str) -> str:
         found = "No GPU used, because H2D_MACHINE is 'stand-in'"
     how = "" if is_installed("numba") else ", as plain Python because Numba is not installed"
     return (
-        f"{found}{f' ({problem})' if problem else ''}: kernels run on the CPU (stand-ins for numba.cuda and "
+        f"{found}{f' ({problem}; {DOCTOR})' if problem else ''}: kernels run on the CPU (stand-ins for numba.cuda and "
         f"cupy){how}. Results are computed for real; times are not a GPU's."
     )
 
@@ -225,7 +228,9 @@ def start() -> None:
         return
     if choice == "gpu":
         why = machine.problem or "this machine has no NVIDIA driver"
-        raise SetUpError(f"H2D_MACHINE is 'gpu', but {why}: leave H2D_MACHINE out to run kernels on the CPU")
+        raise SetUpError(
+            f"H2D_MACHINE is 'gpu', but {why}: leave H2D_MACHINE out to run kernels on the CPU; {DOCTOR}"
+        )
     too_early = standins.redirect()
     if too_early:
         names = sorted({name for bound in too_early.values() for name in bound})

@@ -74,7 +74,11 @@ def judge(name, case, result):
     if case.get("cure") and found[:1] == wanted[:1]:
         result.cures += 1
         cure = diagnosis.findings[0].cure.lower()
-        lacking = [words for words in case["cure"] if not any(each.strip().lower() in cure for each in words.split("|"))]
+        lacking = [
+            words
+            for words in case["cure"]
+            if not any(each.strip().lower() in cure for each in words.split("|"))
+        ]
         result.cured += not lacking
         if lacking:
             result.remarks.append(f"{name}: the cure lacks {lacking}")
@@ -85,7 +89,9 @@ def main() -> int:
     if "-v" in sys.argv[1:]:
         print("\n".join(result.remarks))
     print(f"{result.texts} texts: precision {result.precision:.3f}, recall {result.recall:.3f}")
-    print(f"first finding right: {result.first} of {result.with_cause}; cures whole: {result.cured} of {result.cures}")
+    print(
+        f"first finding right: {result.first} of {result.with_cause}; cures whole: {result.cured} of {result.cures}"
+    )
     print(f"texts that must get nothing: {result.nothing}, of which {result.invented} got a diagnosis")
     return 0
 
