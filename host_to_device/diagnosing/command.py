@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 
 from host_to_device.diagnosing import doctor
@@ -39,7 +40,10 @@ def run(arguments: argparse.Namespace) -> int:
         except OSError as problem:
             print(f"host-to-device doctor: {arguments.paste}: {problem.strerror}", file=sys.stderr)
             return 2
-    show(diagnosis, as_json=arguments.json)
+    try:
+        show(diagnosis, as_json=arguments.json)
+    except BrokenPipeError:  # `| head` has read what it wanted
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 1 if diagnosis.findings else 0
 
 
@@ -57,4 +61,4 @@ def show(diagnosis: Diagnosis, *, as_json: bool) -> None:
     """Print a diagnosis; characters that the terminal does not have become question marks."""
     text = json.dumps(diagnosis.as_dict(), indent=1) if as_json else str(diagnosis)
     encoding = sys.stdout.encoding or "utf-8"
-    print(text.encode(encoding, errors="replace").decode(encoding))
+    print(text.encode(encoding, errors="replace").decode(encoding), flush=True)

@@ -11,10 +11,43 @@ LONGEST_LINE = 1000  # characters; a longer line is cut into several
 NEIGHBOURS = 2  # lines before and after one that may say something
 REPEATED = 3  # times that one line is read
 # What the lines of a report contain, in small letters.
-SPEAKING = (
-    "cuda gpu nvidia nvrm torch cudnn cublas nccl nvcc nvrtc ptx triton numba numpy cupy tensorflow jax driver wsl docker "
-    "container error fatal fail cannot found unsupported version libc kernel compiler module dll .so .h"
-).split()
+SPEAKING = [
+    "cuda",
+    "gpu",
+    "nvidia",
+    "nvrm",
+    "torch",
+    "cudnn",
+    "cublas",
+    "nccl",
+    "nvcc",
+    "nvrtc",
+    "ptx",
+    "triton",
+    "numba",
+    "numpy",
+    "cupy",
+    "tensorflow",
+    "jax",
+    "driver",
+    "wsl",
+    "docker",
+    "container",
+    "error",
+    "fatal",
+    "fail",
+    "cannot",
+    "found",
+    "unsupported",
+    "version",
+    "libc",
+    "kernel",
+    "compiler",
+    "module",
+    "dll",
+    ".so",
+    ".h",
+]
 COLOURS = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)")
 # Tried in this order: a Korean, a Japanese and a Chinese Windows. What no rule reads may come out wrong.
 ENCODINGS = ("utf-8", "cp949", "cp932", "gbk")
