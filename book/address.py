@@ -24,6 +24,7 @@ FILES = (
     "pyproject.toml",
     "index.md",
     "chapters/*.md",
+    "host_to_device/diagnosing/findings.py",
     "notebooks/*.ipynb",
     "exercises/*.ipynb",
     "solutions/*.ipynb",

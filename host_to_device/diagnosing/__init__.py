@@ -34,9 +34,10 @@ def doctor(paste: str | bytes | None = None) -> Diagnosis:
     Examples
     --------
     >>> h2d.doctor("Failed to initialize NVML: Driver/library version mismatch")
-    1. The driver was updated without a restart: the running kernel module and the driver's libraries ...
+    1. The driver was updated without a restart: the running kernel module and the driver's libraries
+       have different versions.
        read from: “Failed to initialize NVML: Driver/library version mismatch”
-       do this: ...
+       do this:   Restart the machine: sudo reboot. ...
     """
     if paste is None:
         return of_snapshot(gathering.gather())
