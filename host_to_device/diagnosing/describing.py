@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import textwrap
 from typing import Any
 
 from host_to_device.diagnosing import matrix
@@ -32,7 +33,7 @@ def stated(facts: Facts) -> dict[str, str]:
 def of_paste(facts: Facts) -> tuple[str, ...]:
     """Return one line with what a text states of its machine, or none."""
     found = [f"{STATED[name]} {value}" for name, value in stated(facts).items()]
-    return (f"The text states: {'; '.join(found)}.",) if found else ()
+    return tuple(textwrap.wrap(f"The text states: {'; '.join(found)}.", 100)) if found else ()
 
 
 def of_machine(snapshot: dict[str, Any], facts: Facts) -> tuple[str, ...]:
@@ -119,8 +120,12 @@ def verdict(facts: Facts) -> str:
     return "No NVIDIA GPU: the stand-ins run the kernels on the CPU. Nothing needs to be repaired."
 
 
+def _same_major(one: str, two: str) -> bool:
+    return one.partition(".")[0] == two.partition(".")[0]
+
+
 def notes(facts: Facts) -> tuple[str, ...]:
-    """Return what the tables do not know yet."""
+    """Return what the tables do not know yet, and what may matter and is no fault by itself."""
     found = []
     driver = facts.get("driver")
     if driver and matrix.numbers(driver.value)[:1] > matrix.numbers(matrix.newest_known_driver())[:1]:
@@ -128,6 +133,22 @@ def notes(facts: Facts) -> tuple[str, ...]:
         found.append(
             f"Driver {driver.value} is newer than the doctor's table of {day}. What it adds is not known yet; "
             "it runs what older drivers run."
+        )
+    maker, newest = facts.get("ptx_maker"), facts.get("driver_cuda")
+    if (
+        maker
+        and newest
+        and _same_major(maker.value, newest.value)
+        and matrix.numbers(maker.value) > matrix.numbers(newest.value)
+    ):
+        found.append(
+            f"{maker.words} makes PTX of CUDA {maker.value}, and this driver compiles PTX up to CUDA {newest.value}. If a "
+            f'kernel fails with "unsupported toolchain", install the packages of CUDA {newest.value} or a newer driver.'
+        )
+    if "searched_toolkits" in facts and "torch_cuda" in facts:
+        found.append(
+            f"LD_LIBRARY_PATH names {facts['searched_toolkits'].value}: its libraries come before those that PyTorch "
+            "brings. If an import ends with an undefined symbol, unset it."
         )
     torch = facts.get("torch")
     if torch and matrix.numbers(torch.value)[:2] > matrix.numbers(matrix.newest_known_torch())[:2]:

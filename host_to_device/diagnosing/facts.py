@@ -244,8 +244,9 @@ def derive(facts: Facts) -> None:
     if "driver_cuda" in facts:
         major = value("driver_cuda_major")
         if major.isdigit() and int(major) >= 12:
+            add("cupy_wheel", "cupy-cuda13x" if int(major) >= 13 else "cupy-cuda12x", "driver_cuda")
             add("cuda_major", "13" if int(major) >= 13 else "12", "driver_cuda")
-        add("torch_index", matrix.torch_index(value("driver_cuda")), "driver_cuda")
+        add("torch_index", matrix.torch_index(value("driver_cuda"), value("capability")), "driver_cuda")
     if "torch" in facts:
         add("torch_words", f" ({value('torch')})", "torch")
         add("torch_minor", ".".join(re.findall(r"\d+", value("torch"))[:2]), "torch")

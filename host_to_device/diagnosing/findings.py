@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from dataclasses import asdict, dataclass
 from typing import Any
 
 BOOK = "https://host-to-device.github.io/host-to-device/chapters/"
 WIDTH = 100  # characters of a line
+SENTENCE = re.compile(r"(?<=[a-z)\d][.;]) (?=[A-Z])")  # a line each, and not wrapped: a command stays whole
 MOST = 5  # findings that are printed in full
 
 PASTE_NEXT = (
@@ -116,7 +118,7 @@ class Diagnosis:
             [
                 _wrapped(f"{number}. ", found.cause),
                 *(_wrapped("   read from: ", f"“{words}”") for words in found.evidence[:4]),
-                _wrapped("   do this:   ", found.cure),
+                "   do this:   " + SENTENCE.sub("\n              ", found.cure),
                 f"   explained: {found.address}",
                 f"   source:    {found.source}",
             ]

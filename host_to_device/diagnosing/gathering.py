@@ -216,6 +216,7 @@ def facts_of(snapshot: dict[str, Any]) -> Facts:
     take("container", snapshot.get("container"), f"a container ({snapshot.get('container')})")
     if snapshot.get("wsl"):
         take("wsl", "yes", snapshot["wsl"]["kernel"])
+        take("wsl_libraries", snapshot["wsl"].get("libraries") and "yes", "/usr/lib/wsl/lib/libcuda.so.1")
         paths = snapshot.get("linux_driver_in_wsl") or []
         take("linux_driver_in_wsl", len(paths), ", ".join(paths))
     _environment(snapshot.get("environment") or {}, take)
@@ -240,6 +241,9 @@ def _environment(variables: dict[str, str], take: Callable[[str, object, str], N
     visible = variables.get("CUDA_VISIBLE_DEVICES")
     if visible is not None and visible.strip() in ("", "-1", "none", "NoDevFiles"):
         take("visible_none", "yes", f"CUDA_VISIBLE_DEVICES={visible!r}")
+    searched = variables.get("LD_LIBRARY_PATH", "")
+    folders = [each for each in searched.split(":") if re.search(r"cuda|cudnn", each) and "wsl" not in each]
+    take("searched_toolkits", ":".join(folders), f"LD_LIBRARY_PATH={searched}"[:160])
     simulator = variables.get("NUMBA_ENABLE_CUDASIM", "0")
     if simulator not in ("", "0"):
         take("cudasim", simulator, f"NUMBA_ENABLE_CUDASIM={simulator}")
@@ -255,6 +259,9 @@ def _distributions(snapshot: dict[str, Any], take: Callable[[str, object, str], 
         take("torch_cuda", build.get("cuda"), f"{words}, built for CUDA {build.get('cuda')}")
         kind = "cuda" if build.get("cuda") else "rocm" if build.get("hip") else "cpu" if build else ""
         take("torch_kind", kind, f"{words}, built for {'the CPU' if kind == 'cpu' else kind}")
+    for name in ("nvidia-nvvm", "nvidia-cuda-nvcc-cu12", "nvidia-cuda-nvcc", "nvidia-cuda-nvrtc"):
+        if release := re.match(r"\d{2}\.\d", installed.get(name, "")):
+            take("ptx_maker", release[0], f"{name} {installed[name]}")
     for name in ("torchvision", "torchaudio", "numpy", "numba", "numba-cuda", "triton", "tensorflow"):
         take(name.replace("-", "_"), installed.get(name), f"{name} {installed.get(name)}")
     take_cupy(

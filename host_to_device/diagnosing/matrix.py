@@ -87,11 +87,12 @@ def newest_known_torch() -> str:
     return max((wheel.partition("==")[2] for wheel in wheels() if wheel.startswith("torch==")), key=numbers)
 
 
-def torch_index(driver_cuda: str) -> str | None:
-    """Return the newest index of PyTorch's wheels that a driver for this CUDA runs, or None."""
-    for name in tables()["torch_indices"]["names"]:
-        if int(name[2:-1]) <= (numbers(driver_cuda) or (0,))[0]:
-            return name
+def torch_index(driver_cuda: str, capability: str = "") -> str | None:
+    """Return the index of PyTorch's wheels for a driver that supports this CUDA, and for this GPU; None if none fits."""
+    for row in tables()["torch_indices"]["rows"]:
+        fits = not capability or numbers(row["oldest"]) <= numbers(capability) <= numbers(row["newest"])
+        if fits and numbers(row["cuda"]) <= numbers(driver_cuda):
+            return row["name"]
     return None
 
 

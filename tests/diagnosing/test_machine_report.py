@@ -97,6 +97,10 @@ LINUX_DRIVER = {
             {"kernel_driver": "", "modules_loaded": False, "nodes": [], "nvidia_smi": "", "libcuda": None},
             "driver-missing",
         ),
+        (
+            {"wsl": {"kernel": "microsoft-standard-WSL2", "libraries": True}, "libcuda": None},
+            "wsl-libcuda-not-on-path",
+        ),
         (LINUX_DRIVER, "wsl-linux-driver-installed"),
         (
             {"capabilities": ["12.0"], "nvidia_smi": SMI.replace("Tesla T4", "NVIDIA GeForce RTX 5090")},
@@ -195,6 +199,34 @@ def test_versions_fit_as_the_tables_say():
     )
     assert matrix.numpy_of("0.61.2") == "2.2" and matrix.numpy_of("0.99") is None
     assert matrix.wheels()["torch==2.13.0"]["cuda"] == "13.0.3"
+
+
+@pytest.mark.parametrize(
+    ("cuda", "capability", "index"),
+    [("13.0", "", "cu130"), ("12.4", "", "cu126"), ("11.4", "", "cu118"), ("10.2", "", None), ("13.3", "6.1", "cu126"),
+     ("12.9", "12.0", "cu128"), ("13.0", "12.0", "cu130"), ("11.4", "8.9", "cu118"), ("13.0", "3.0", None)],
+)  # fmt: skip
+def test_an_index_of_pytorch_fits_driver_and_gpu(cuda, capability, index):
+    assert matrix.torch_index(cuda, capability) == index
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"distributions": {"nvidia-nvvm": "13.2.51"}}, None),  # another major version: a finding, not a note
+        ({"distributions": {"nvidia-cuda-nvcc-cu12": "12.9.86"}}, "PTX up to CUDA 12.4"),
+        ({"distributions": {"nvidia-cuda-nvcc-cu12": "12.4.131"}}, None),
+        (
+            {"environment": {"LD_LIBRARY_PATH": "/usr/local/cuda/lib64:/lib"}},
+            "LD_LIBRARY_PATH names /usr/local/cuda/lib64:",
+        ),
+        ({"environment": {"LD_LIBRARY_PATH": "/usr/lib/wsl/lib"}}, None),
+    ],
+)
+def test_what_may_matter_is_a_note_and_no_finding(changes, words):
+    diagnosis = of_snapshot({**T4, **changes})
+    assert not diagnosis.findings
+    assert [words in note for note in diagnosis.notes] == ([True] if words else [])
 
 
 def test_each_table_has_its_day_and_its_source():

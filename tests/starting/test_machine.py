@@ -190,7 +190,7 @@ def test_stand_in_on_a_gpu_machine_is_used_when_asked_for(on, monkeypatch, capsy
 
 def test_gpu_can_be_insisted_on(on):
     on(Machine(), choice="gpu")
-    with pytest.raises(SetUpError, match="no NVIDIA driver"):
+    with pytest.raises(SetUpError, match=r"no NVIDIA driver.*host_to_device doctor"):
         machine.start()
 
 
@@ -204,7 +204,13 @@ def test_a_driver_that_finds_no_device_is_quoted(on, monkeypatch, capsys):
     on(Machine(problem="CUDA's driver says: no CUDA-capable device is detected"))
     monkeypatch.setattr(machine.standins, "redirect", list)
     machine.start()
-    assert "no CUDA-capable device is detected" in capsys.readouterr().out
+    assert (
+        "no CUDA-capable device is detected; `python -m host_to_device doctor` looks"
+        in capsys.readouterr().out
+    )
+    on(Machine())
+    machine.start()
+    assert "doctor" not in capsys.readouterr().out, "a machine without a driver has no fault"
 
 
 def test_size_needs_start(monkeypatch):
