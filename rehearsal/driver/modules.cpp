@@ -27,7 +27,8 @@ static Result check_ptx(const std::string& text, std::string* log) {
     for (size_t at = text.find(".version"); at != std::string::npos; at = text.find(".version", at + 1)) {
         sscanf(text.c_str() + at, ".version %d.%d", &major, &minor);
         if (major * 10 + minor > newest_ptx()) {
-            *log = "ptxas application ptx input, line 1; fatal   : Unsupported .version " + std::to_string(major) + "." + std::to_string(minor) + "; current version is '" + std::to_string(newest_ptx() / 10) + "." + std::to_string(newest_ptx() % 10) + "'";
+            const auto line = 1 + std::count(text.begin(), text.begin() + at, '\n');
+            *log = "ptxas application ptx input, line " + std::to_string(line) + "; fatal   : Unsupported .version " + std::to_string(major) + "." + std::to_string(minor) + "; current version is '" + std::to_string(newest_ptx() / 10) + "." + std::to_string(newest_ptx() % 10) + "'";
             return UNSUPPORTED_PTX_VERSION;
         }
     }
@@ -50,6 +51,15 @@ static std::string name_of(const std::string& text) {           // FNV-1a, twice
     }
     return name.str();
 }
+// The function that a translation lacks: no module has it. Those of the device runtime (cuda…) are not known here.
+static std::string missing_function(const std::string& log) {
+    const std::string before = "the function '", after = "', which is not in the module";
+    const size_t begin = log.find(before), end = log.find(after);
+    if (begin == std::string::npos || end == std::string::npos) return "";
+    const std::string name = log.substr(begin + before.size(), end - begin - before.size());
+    return name.rfind("cuda", 0) ? name : "";
+}
+// NOT_FOUND, with the name as the log, says that a function is missing.
 static Result compiled(std::string* path, const std::string& text, std::string* log) {
     const std::string folder = setting("REHEARSAL_KERNELS", "/nonexistent");
     *path = folder + "/" + name_of(text) + ".so";
@@ -63,6 +73,11 @@ static Result compiled(std::string* path, const std::string& text, std::string* 
     const int status = output ? pclose(output) : -1;
     if (!log->empty() && log->back() == '\n') log->pop_back();
     if (!status) return SUCCESS;
+    const std::string missing = missing_function(*log);
+    if (!missing.empty()) {
+        *log = missing;
+        return NOT_FOUND;
+    }
     complain(*log);
     return NOT_SUPPORTED;
 }
@@ -81,7 +96,11 @@ static Result text_of(std::string* text, const void* image, std::string* log) {
 Result load_module(Module** out, const void* image, std::string* log) {
     std::string text, path;
     if (const Result error = text_of(&text, image, log)) return error;
-    if (const Result error = compiled(&path, text, log)) return error;
+    if (const Result error = compiled(&path, text, log)) {
+        if (error != NOT_FOUND) return error;
+        *log = "ptxas fatal   : Unresolved extern function '" + *log + "'";
+        return INVALID_PTX;
+    }
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     const Image* found = library ? (const Image*)dlsym(library, "rehearsal_image") : nullptr;
     if (!found) {
@@ -147,30 +166,29 @@ Result find_variable(Address64* address, size_t* bytes, Module* module, const ch
 
 // -- options of the compiler: only its logs are written --------------------------------------------------------------------
 struct Logs {
-    unsigned count = 0;
     std::vector<int> options;
+    std::vector<void*> given;                    // the values at first: the length of a log is written over its room
     void** values = nullptr;
     void write(const std::string& error) const {
         enum { INFO_BUFFER = 3, INFO_BYTES, ERROR_BUFFER, ERROR_BYTES };
-        char *info = nullptr, *errors = nullptr;
-        void **info_bytes = nullptr, **error_bytes = nullptr;
-        for (unsigned i = 0; i < count; i++) switch (options[i]) {
-            case INFO_BUFFER: info = (char*)values[i]; break;
-            case INFO_BYTES: info_bytes = &values[i]; break;
-            case ERROR_BUFFER: errors = (char*)values[i]; break;
-            case ERROR_BYTES: error_bytes = &values[i]; break;
-        }
-        fill(info, info_bytes, "");
-        fill(errors, error_bytes, error);
+        fill(INFO_BUFFER, INFO_BYTES, "");
+        fill(ERROR_BUFFER, ERROR_BYTES, error);
     }
-    static void fill(char* buffer, void** bytes, const std::string& text) {
-        const size_t room = bytes ? (size_t)(uintptr_t)*bytes & 0xffffffff : 0;
-        const size_t length = room ? std::min(text.size(), room - 1) : 0;
+    void fill(int buffer_option, int bytes_option, const std::string& text) const {
+        char* buffer = nullptr;
+        size_t room = 0, length = 0;
+        for (size_t i = 0; i < options.size(); i++) {
+            if (options[i] == buffer_option) buffer = (char*)given[i];
+            if (options[i] == bytes_option) room = (uintptr_t)given[i] & 0xffffffff;
+        }
+        if (room) length = std::min(text.size(), room - 1);
         if (buffer && room) memcpy(buffer, text.c_str(), length), buffer[length] = 0;
-        if (bytes) *bytes = (void*)length;
+        for (size_t i = 0; i < options.size(); i++) if (options[i] == bytes_option) values[i] = (void*)length;
     }
 };
-static Logs logs_of(unsigned count, const int* options, void** values) { return {count, {options, options + count}, values}; }
+static Logs logs_of(unsigned count, const int* options, void** values) {
+    return {std::vector<int>(options, options + count), std::vector<void*>(values, values + count), values};
+}
 static Result load_with_logs(Module** module, const void* image, Logs logs) {
     std::string log;
     const Result result = load_module(module, image, &log);
@@ -204,7 +222,7 @@ API(cuModuleGetLoadingMode, (int* mode)) { *mode = 2; return SUCCESS; }     // l
 // The linker takes PTX only, and what it calls a cubin is the text of all of it.
 struct Link {
     Logs logs;
-    std::string text;
+    std::string text, name;                      // the name is that of what was added last
 };
 static bool is_link(const void* link) { return live.count(link); }
 static Result add_to_link(Link* link, int type, const std::string& text, const char* name) {
@@ -215,10 +233,11 @@ static Result add_to_link(Link* link, int type, const std::string& text, const c
     if (result == NOT_SUPPORTED) complain(log = std::string("the rehearsal links PTX only, not ") + (name ? name : "this"));
     link->logs.write(log);
     if (!result) link->text += text + "\n";
+    link->name = name ? name : "";
     return result;
 }
 API(cuLinkCreate, (unsigned n, const int* options, void** values, Link** link)) {
-    live.insert(*link = new Link{logs_of(n, options, values), ""});
+    live.insert(*link = new Link{logs_of(n, options, values), "", ""});
     return SUCCESS;
 }
 API(cuLinkAddData, (Link* link, int type, const char* data, size_t size, const char* name, unsigned, const int*, void**)) {
@@ -233,7 +252,11 @@ API(cuLinkAddFile, (Link* link, int type, const char* path, unsigned, const int*
 API(cuLinkComplete, (Link* link, const void** cubin, size_t* size)) {
     if (!is_link(link)) return INVALID_HANDLE;
     std::string path, log;
-    const Result result = compiled(&path, link->text, &log);
+    Result result = compiled(&path, link->text, &log);
+    if (result == NOT_FOUND) {                   // numba/numba, issue 7159, quotes the driver's answer
+        log = "error   : Undefined reference to '" + log + "' in '" + link->name + "'";
+        result = UNKNOWN;
+    }
     link->logs.write(log);
     *cubin = link->text.c_str();
     *size = link->text.size() + 1;
