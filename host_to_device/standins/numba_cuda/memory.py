@@ -219,8 +219,16 @@ class DeviceNDArray(DeviceNDArrayBase):
         """Return whether the elements lie in Fortran order without gaps."""
         return self.flags["F_CONTIGUOUS"]
 
-    def __array__(self, dtype: Any = None) -> np.ndarray:
-        """Copy to the host. NumPy's functions call this, as they do for Numba's arrays."""
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """Copy to the host. NumPy's functions call this, as they do for Numba's arrays.
+
+        Raises
+        ------
+        ValueError
+            If `copy` is False.
+        """
+        if copy is False:
+            raise ValueError("`copy=False` is not supported. A copy is always created.")
         return self.copy_to_host().__array__(*([dtype] if dtype else []))
 
     def __len__(self) -> int:

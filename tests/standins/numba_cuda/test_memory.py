@@ -92,7 +92,6 @@ np.array(d, dtype=np.int64)
 np.array(d, copy=True)
 d.__array__()
 d.__array__(np.int32)
-d.__array__(copy=True)
 {k: v for k, v in m.__cuda_array_interface__.items() if k in ("shape", "strides", "typestr", "stream", "version")}
 {k: v for k, v in m[:, 1:3].__cuda_array_interface__.items() if k in ("shape", "strides", "stream", "version")}
 m[1]
@@ -410,6 +409,14 @@ NO_HELP = [
     ["TypeError", "unsupported operand type(s) for +: 'ellipsis' and 'int'"],
     ["TypeError", 'can only concatenate list (not "int") to list'],
 ]
+
+
+def test_arrays_are_copied_as_by_numba_cuda_0_30():
+    """Numba's own class knows no `copy`; tests/rehearsal/test_parity.py asks numba-cuda's."""
+    d = cuda.to_device(np.arange(3))
+    assert np.array(d, copy=True).tolist() == d.__array__(copy=True).tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match=r"`copy=False` is not supported\. A copy is always created\."):
+        d.__array__(copy=False)
 
 
 # What differs on purpose
