@@ -7,7 +7,7 @@ import pytest
 
 from rehearsal import run
 
-LESSONS = ("01", "02", "03", "05", "07", "08", "09", "13")
+LESSONS = ("01", "02", "03", "04", "05", "07", "08", "09", "13")
 
 
 @pytest.mark.slow
