@@ -37,7 +37,8 @@ def doctor(paste: str | bytes | None = None) -> Diagnosis:
     1. The driver was updated without a restart: the running kernel module and the driver's libraries
        have different versions.
        read from: “Failed to initialize NVML: Driver/library version mismatch”
-       do this:   Restart the machine: sudo reboot. ...
+       do this:   Restart the machine: `sudo reboot`.
+       ...
     """
     if paste is None:
         return of_snapshot(gathering.gather())

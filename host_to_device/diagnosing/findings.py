@@ -9,7 +9,9 @@ from typing import Any
 
 BOOK = "https://host-to-device.github.io/host-to-device/chapters/"
 WIDTH = 100  # characters of a line
-SENTENCE = re.compile(r"(?<=[a-z)\d][.;]) (?=[A-Z])")  # a line each, and not wrapped: a command stays whole
+SENTENCE = re.compile(
+    r"(?<=[a-zA-Z)\d`][.;]) (?=[A-Z`])"
+)  # a line each, and not wrapped: a command stays whole
 MOST = 5  # findings that are printed in full
 
 PASTE_NEXT = (

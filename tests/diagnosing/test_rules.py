@@ -47,6 +47,10 @@ def test_what_a_rule_says_is_plain(rule):
     for term in TERMS:
         for pattern in term["patterns"]:
             assert not re.search(pattern, said, re.IGNORECASE), term["chosen"]
+    assert rule.cure.count("`") % 2 == 0
+    assert not re.search(r"(?<!`)\{pip\||\bsudo (?![^`]*`(?:[^`]*`[^`]*`)*[^`]*$)", rule.cure), (
+        "a command without backquotes"
+    )
     for blank in matching.BLANK.finditer(rule.cause + rule.cure):
         assert blank[2] is not None, f"{blank[0]} has no words for a fact that is not known"
 
