@@ -2,7 +2,19 @@
 
 from sphinx.application import Sphinx
 
-from book import assets, cells, drawings, exercises, lessons, measured, origins, pages, readings, tested
+from book import (
+    assets,
+    cells,
+    doctor,
+    drawings,
+    exercises,
+    lessons,
+    measured,
+    origins,
+    pages,
+    readings,
+    tested,
+)
 from book.checks import directive
 from book.machine_words import page
 from book.tables import differences, gpus, wheels
@@ -14,6 +26,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         cells,
         directive,
         differences,
+        doctor,
         drawings,
         exercises,
         gpus,

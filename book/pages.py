@@ -22,7 +22,11 @@ MADE_BY_SPHINX = {"404", "genindex", "search"}
 def sources_digest() -> str:
     """Return a digest of what shapes every page: this package and the table of contents."""
     shaping = [
-        *(path for part in (".", "checks", "machine_words", "tables") for path in (HERE / part).glob("*.py")),
+        *(
+            path
+            for part in (".", "checks", "doctor", "machine_words", "tables")
+            for path in (HERE / part).glob("*.py")
+        ),
         HERE / "drawings" / "__init__.py",
         HERE.parent / "_toc.yml",
     ]

@@ -23,6 +23,10 @@ STATED = {
     "numba": "Numba",
     "numba_cuda": "numba-cuda",
 }
+NEWER_DRIVER = "Driver {driver} is newer than the doctor's table of {day}. What it adds is not known yet; it runs what older drivers run."
+NEWER_TORCH = (
+    "PyTorch {torch} is newer than the doctor's table. Which GPUs its builds have code for is not known yet."
+)
 
 
 def stated(facts: Facts) -> dict[str, str]:
@@ -130,10 +134,7 @@ def notes(facts: Facts) -> tuple[str, ...]:
     driver = facts.get("driver")
     if driver and matrix.numbers(driver.value)[:1] > matrix.numbers(matrix.newest_known_driver())[:1]:
         day = matrix.tables()["driver_of_cuda"]["read"]
-        found.append(
-            f"Driver {driver.value} is newer than the doctor's table of {day}. What it adds is not known yet; "
-            "it runs what older drivers run."
-        )
+        found.append(NEWER_DRIVER.format(driver=driver.value, day=day))
     maker, newest = facts.get("ptx_maker"), facts.get("driver_cuda")
     if (
         maker
@@ -152,7 +153,5 @@ def notes(facts: Facts) -> tuple[str, ...]:
         )
     torch = facts.get("torch")
     if torch and matrix.numbers(torch.value)[:2] > matrix.numbers(matrix.newest_known_torch())[:2]:
-        found.append(
-            f"PyTorch {torch.value} is newer than the doctor's table. Which GPUs its builds have code for is not known yet."
-        )
+        found.append(NEWER_TORCH.format(torch=torch.value))
     return tuple(found)

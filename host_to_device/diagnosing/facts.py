@@ -29,6 +29,9 @@ class Fact:
 
 Facts = dict[str, Fact]
 
+# Patterns read ASCII alone, as the page's JavaScript does: a letter of another script is none of a word, and so are its
+# digits.
+
 # Name of a fact, a word that its line contains in small letters, and the expression that reads the value.
 LINES = (
     ("driver", "driver version", r"\b(?:nvidia )?driver version: ?\s{0,4}([\d]{3}\.[\d.]+)"),
@@ -64,16 +67,27 @@ PACKAGES = {
     "triton": "triton",
     "tensorflow": "tensorflow",
 }
-GPU = re.compile(r"\|\s{1,4}(\d{1,2})\s{1,4}(\S[^|]{2,40}?)\s{1,20}(?:On|Off|WDDM|TCC|MCDM|N/A)\s{0,4}\|")
+GPU = re.compile(
+    r"\|\s{1,4}(\d{1,2})\s{1,4}(\S[^|]{2,40}?)\s{1,20}(?:On|Off|WDDM|TCC|MCDM|N/A)\s{0,4}\|", re.ASCII
+)
 GPU_OF_LIST = re.compile(
-    r"^\s{0,8}(?:GPU models and configuration: )?(?:GPU )?(\d{1,2}): ((?:NVIDIA|Tesla|GeForce|Quadro)[^(|]{1,50})"
+    r"^\s{0,8}(?:GPU models and configuration: )?(?:GPU )?(\d{1,2}): ((?:NVIDIA|Tesla|GeForce|Quadro)[^(|]{1,50})",
+    re.ASCII,
 )
 CUPY = re.compile(
-    r"^\W{0,4}(?:\[?(?:pip3?|conda)\]?)?\s{0,4}(cupy(?:-cuda\d{2,3}x?)?)(?:==|\s{1,60})(\d[\w.]{1,20})(?=\s|$)"
+    r"^\W{0,4}(?:\[?(?:pip3?|conda)\]?)?\s{0,4}(cupy(?:-cuda\d{2,3}x?)?)(?:==|\s{1,60})(\d[\w.]{1,20})(?=\s|$)",
+    re.ASCII,
 )
 CUPY_LIBRARY = (
     r"^\W{{0,4}}(?:\[?(?:pip3?|conda)\]?)?\s{{0,4}}nvidia-cuda-(?:nvrtc|runtime)-cu{major}(?:==|\s)"
 )
+CUPY_LIBRARIES = ("11", "12")  # the versions of CUDA whose libraries CuPy takes from such packages
+CONDA_BUILD = re.compile(r"[\s_](cpu|cuda)(\d{1,2}\.\d)?\S{0,40}", re.ASCII)
+CUDA_OF_CUPY = re.compile(r"cuda(1\d)")
+CUDA_OF_TORCH = re.compile(r"^\d{1,2}\.\d$", re.ASCII)
+TAG = re.compile(r"\+(cpu|cu(\d{2,3})|rocm[\d.]*)", re.ASCII)
+NO_CUDA = ("None", "Could not collect")  # what collect_env prints for a build without CUDA
+GPU_WORDS = ("gpu ", ": nvidia", ": tesla", ": geforce")
 
 
 def lines_with(text: str, small: str, word: str) -> list[str]:
@@ -108,7 +122,7 @@ def read(text: str, small: str | None = None) -> Facts:
 
     for name, word, expression in LINES:
         for line in lines_with(text, small, word):
-            if found := re.search(expression, line, re.IGNORECASE):
+            if found := re.search(expression, line, re.IGNORECASE | re.ASCII):
                 take(name, found[1], found[0])
                 break
     _packages(text, small, take)
@@ -128,15 +142,18 @@ def read(text: str, small: str | None = None) -> Facts:
     return facts
 
 
+def package_pattern(package: str) -> str:
+    """Return the expression that reads a package's version from a line of a list."""
+    return PACKAGE.format(name=re.escape(package))
+
+
 def _packages(text: str, small: str, take: Callable[[str, str, str], None]) -> None:
     for package, name in PACKAGES.items():
-        expression = re.compile(PACKAGE.format(name=re.escape(package)))
+        expression = re.compile(package_pattern(package), re.ASCII)
         for line in lines_with(text, small, package):
             if found := expression.search(line.replace("|", " ")):
                 take(name, found[1], found[0])
-                if package == "pytorch" and (
-                    build := re.search(r"[\s_](cpu|cuda)(\d{1,2}\.\d)?\S{0,40}", line)
-                ):
+                if package == "pytorch" and (build := CONDA_BUILD.search(line)):
                     take("torch_kind", build[1], line)
                     if build[2]:
                         take("torch_cuda", build[2], line)
@@ -146,9 +163,9 @@ def _packages(text: str, small: str, take: Callable[[str, str, str], None]) -> N
         if found := CUPY.search(line):
             cupys.setdefault(found[1], found[0])
     take_cupy(cupys, take)
-    for major in ("11", "12"):
+    for major in CUPY_LIBRARIES:
         for line in lines_with(text, small, f"-cu{major}"):
-            if found := re.search(CUPY_LIBRARY.format(major=major), line):
+            if found := re.search(CUPY_LIBRARY.format(major=major), line, re.ASCII):
                 take(f"libraries_{major}", "yes", found[0])
                 break
 
@@ -162,7 +179,7 @@ def take_cupy(cupys: dict[str, str], take: Callable[[str, str, str], None]) -> N
     if len(cupys) > 1:
         take("cupy_names", f" ({', '.join(cupys)})", "; ".join(cupys.values()))
     for name, words in cupys.items():
-        if major := re.search(r"cuda(1\d)", name):
+        if major := CUDA_OF_CUPY.search(name):
             take("cupy_cuda", major[1], words)
 
 
@@ -171,7 +188,7 @@ def _gpus(text: str, small: str, take: Callable[[str, str, str], None]) -> None:
     for line in lines_with(text, small, "|"):
         if found := GPU.search(line):
             names.setdefault(found[1], found[2])
-    for word in ("gpu ", ": nvidia", ": tesla", ": geforce"):
+    for word in GPU_WORDS:
         for line in lines_with(text, small, word):
             if found := GPU_OF_LIST.search(line):
                 names.setdefault(found[1], found[2].strip())
@@ -189,23 +206,17 @@ def _torch_of_report(facts: Facts, take: Callable[[str, str, str], None]) -> Non
     if "torch_rocm" in facts:
         take("torch_kind", "rocm", facts["torch_rocm"].words)
     if built := facts.get("torch_built"):
-        if re.fullmatch(r"\d{1,2}\.\d", built.value):
+        if CUDA_OF_TORCH.match(built.value):
             take("torch_cuda", built.value, built.words)
             take("torch_kind", "cuda", built.words)
-        elif built.value.startswith(("None", "Could not collect")) and "torch" in facts:
+        elif built.value.startswith(NO_CUDA) and "torch" in facts:
             take("torch_kind", "cpu", built.words)
     for library in ("torch", "torchvision", "torchaudio"):
-        if library in facts and (tag := re.search(r"\+(cpu|cu(\d{2,3})|rocm[\d.]*)", facts[library].value)):
+        if library in facts and (tag := TAG.search(facts[library].value)):
             words = facts[library].words
             take(f"{library}_tag", tag[1], words)
             if library == "torch":
-                take(
-                    "torch_kind",
-                    re.sub(r"[\d.]", "", tag[1]).replace("cu", "cuda")
-                    if tag[2]
-                    else tag[1].rstrip("0123456789."),
-                    words,
-                )
+                take("torch_kind", "cuda" if tag[2] else tag[1].rstrip("0123456789."), words)
                 if tag[2]:
                     take("torch_cuda", f"{tag[2][:-1]}.{tag[2][-1]}", words)
 

@@ -14,6 +14,7 @@ SENTENCE = re.compile(
 )  # a line each, and not wrapped: a command stays whole
 MOST = 5  # findings that are printed in full
 
+NOTHING = "Nothing known: the doctor finds no cause that it knows in this text."
 PASTE_NEXT = (
     "What to paste next, the whole text of each:",
     "  the error message, from its first line (`Traceback …`) to its last",
@@ -101,11 +102,7 @@ class Diagnosis:
         if self.findings:
             parts += [self._shown(number, each) for number, each in enumerate(self.findings[:MOST], 1)]
         elif self.pasted:
-            parts.append(
-                "\n".join(
-                    ("Nothing known: the doctor finds no cause that it knows in this text.", *PASTE_NEXT)
-                )
-            )
+            parts.append("\n".join((NOTHING, *PASTE_NEXT)))
         else:
             parts.append(self.verdict)
         if len(self.findings) > MOST:

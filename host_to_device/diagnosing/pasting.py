@@ -94,7 +94,7 @@ def read(data: bytes | str) -> Paste:
     text = decoded(data) if isinstance(data, bytes) else data
     if "\x1b" in text:
         text = COLOURS.sub("", text)
-    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", " ")
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", " ").replace("\xa0", " ")
     if len(text) > LONG:
         text = shortened(text)
     flat = " ".join(text.split())

@@ -1,0 +1,97 @@
+// The field of "Look up an error message": what is pasted or typed is read here, by doctor.js, and goes nowhere else.
+document.addEventListener("DOMContentLoaded", () => {
+  const form = document.querySelector("form.h2d-doctor");
+  if (!form) return;
+  const field = form.querySelector("textarea");
+  const said = form.querySelector(".h2d-doctor-said");
+  const place = form.querySelector(".h2d-doctor-found");
+  let known;
+  let doctor;
+  const awake = () => {
+    if (doctor) return;
+    known = JSON.parse(document.getElementById("h2d-doctor-data").textContent);
+    doctor = window.h2dDoctor(known);
+  };
+
+  const made = (name, ...inside) => {
+    const element = document.createElement(name);
+    element.append(...inside);
+    return element;
+  };
+  // What stands between backticks is code.
+  const marked = (sentence) => sentence.split("`").map((part, at) => (at % 2 ? made("code", part) : part));
+  const row = (name, ...inside) => [made("dt", name), made("dd", ...inside)];
+  const link = (address, words) => Object.assign(made("a", words), { href: address });
+
+  const copyButton = (text, what) => {
+    const button = Object.assign(made("button", "Copy"), { type: "button" });
+    button.setAttribute("aria-label", `Copy: ${what}`);
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(text);
+        button.textContent = "Copied";
+      } catch {
+        button.textContent = "Not allowed"; // the browser's settings forbid it: the text can be selected
+      }
+      setTimeout(() => { button.textContent = "Copy"; }, 2000);
+    });
+    return button;
+  };
+
+  const shownFinding = (found) => {
+    const [address, title] = known.places[found.read];
+    const cure = made("pre", made("code", found.cure));
+    const evidence = found.evidence.map((words) => made("dd", made("q", words)));
+    return made("li",
+      Object.assign(made("p", found.cause), { className: "h2d-doctor-cause" }),
+      made("dl",
+        ...(evidence.length ? [made("dt", "Read from"), ...evidence] : []),
+        ...row("Do this", Object.assign(made("div", cure, copyButton(found.cure, "what to do")), { className: "h2d-doctor-cure" })),
+        ...row("Explained", link(address, title)),
+        ...row("Source", link(found.source, found.source.replace(/^https:\/\//, "")))));
+  };
+  const pasteNext = () => {
+    const [head, ...next] = known.report.pasteNext;
+    return [made("p", head), made("ul", ...next.map((each) => made("li", ...marked(each.trim()))))];
+  };
+  const paragraphs = (list) => list.map((each) => made("p", each));
+
+  const show = () => {
+    awake();
+    if (!field.value.trim()) {
+      said.textContent = "";
+      place.replaceChildren();
+      return;
+    }
+    const { findings, lines, notes } = doctor.diagnose(field.value);
+    const shown = findings.slice(0, known.report.most);
+    const more = findings.slice(known.report.most).map(({ id }) => id);
+    if (findings.length) {
+      said.textContent = findings.length === 1 ? "One cause fits this text." : `${findings.length} causes fit this text. The most likely one stands first.`;
+    } else {
+      said.textContent = known.report.nothing;
+    }
+    place.replaceChildren(
+      ...paragraphs(lines),
+      ...(findings.length ? [made("ol", ...shown.map(shownFinding))] : pasteNext()),
+      ...paragraphs(more.length ? [`Also: ${more.join(", ")}`] : []),
+      ...paragraphs(notes.map((note) => `Note: ${note}`)),
+    );
+  };
+
+  let waiting;
+  field.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(show, 200);
+  });
+  // A browser needs long to show a text of megabytes: only the lines that the doctor reads of it go into the field.
+  field.addEventListener("paste", (event) => {
+    awake();
+    const text = event.clipboardData?.getData("text/plain") ?? "";
+    if (text.length <= known.pasting.long) return;
+    event.preventDefault();
+    field.value = doctor.plain(text);
+    show();
+  });
+  if (field.value) show(); // the browser keeps what was typed when the reader comes back
+});
