@@ -18,14 +18,17 @@ document.addEventListener("DOMContentLoaded", () => {
     element.append(...inside);
     return element;
   };
-  // What stands between backticks is code.
-  const marked = (sentence) => sentence.split("`").map((part, at) => (at % 2 ? made("code", part) : part));
+  // What stands between backticks is code; a command, which has a space, can be copied.
+  const marked = (sentence, copied = false) => sentence.split("`").flatMap((part, at) => {
+    if (at % 2 === 0) return [part];
+    return copied && part.includes(" ") ? [made("code", part), copyButton(part)] : [made("code", part)];
+  });
   const row = (name, ...inside) => [made("dt", name), made("dd", ...inside)];
   const link = (address, words) => Object.assign(made("a", words), { href: address });
 
-  const copyButton = (text, what) => {
+  const copyButton = (text) => {
     const button = Object.assign(made("button", "Copy"), { type: "button" });
-    button.setAttribute("aria-label", `Copy: ${what}`);
+    button.setAttribute("aria-label", `Copy: ${text}`);
     button.addEventListener("click", async () => {
       try {
         await navigator.clipboard.writeText(text);
@@ -40,13 +43,12 @@ document.addEventListener("DOMContentLoaded", () => {
 
   const shownFinding = (found) => {
     const [address, title] = known.places[found.read];
-    const cure = made("pre", made("code", found.cure));
     const evidence = found.evidence.map((words) => made("dd", made("q", words)));
     return made("li",
       Object.assign(made("p", found.cause), { className: "h2d-doctor-cause" }),
       made("dl",
         ...(evidence.length ? [made("dt", "Read from"), ...evidence] : []),
-        ...row("Do this", Object.assign(made("div", cure, copyButton(found.cure, "what to do")), { className: "h2d-doctor-cure" })),
+        ...row("Do this", ...marked(found.cure, true)),
         ...row("Explained", link(address, title)),
         ...row("Source", link(found.source, found.source.replace(/^https:\/\//, "")))));
   };
