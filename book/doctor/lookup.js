@@ -27,16 +27,20 @@ document.addEventListener("DOMContentLoaded", () => {
   const link = (address, words) => Object.assign(made("a", words), { href: address });
 
   const copyButton = (text) => {
-    const button = Object.assign(made("button", "Copy"), { type: "button" });
-    button.setAttribute("aria-label", `Copy: ${text}`);
+    const button = Object.assign(made("button"), { type: "button" });
+    const call = (name) => {
+      button.textContent = name;
+      button.setAttribute("aria-label", `${name}: ${text}`);
+    };
+    call("Copy");
     button.addEventListener("click", async () => {
       try {
         await navigator.clipboard.writeText(text);
-        button.textContent = "Copied";
+        call("Copied");
       } catch {
-        button.textContent = "Not allowed"; // the browser's settings forbid it: the text can be selected
+        call("Not allowed"); // by the browser's settings: the text can be selected
       }
-      setTimeout(() => { button.textContent = "Copy"; }, 2000);
+      setTimeout(() => call("Copy"), 2000);
     });
     return button;
   };
