@@ -29,8 +29,7 @@ class Fact:
 
 Facts = dict[str, Fact]
 
-# Patterns read ASCII alone, as the page's JavaScript does: a letter of another script is none of a word, and so are its
-# digits.
+# With re.ASCII, \w, \d and \b mean in these patterns what they mean in JavaScript: book/doctor reads texts with them, too.
 
 # Name of a fact, a word that its line contains in small letters, and the expression that reads the value.
 LINES = (
