@@ -16,7 +16,7 @@ import re
 import sys
 import tempfile
 import types as python_types
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ import numpy as np
 from numba import types
 from numba.core import errors
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import AnalysisPass, PassManager, register_pass
 from numba.core.registry import cpu_target
 from numba.np import numpy_support
@@ -551,5 +552,19 @@ def _whole(path: Path) -> str | None:
 def _compiled(launch: Callable, module: Module, arguments: tuple[types.Type, ...]) -> Callable:
     shared = module.shared_types()
     sizes, numbers = types.UniTuple(types.int64, 3), types.Array(types.int64, 1, "C")
-    launch.compile((types.int64, types.int64, sizes, sizes, numbers, numbers, shared, numbers, *arguments))
+    with global_compiler_lock, _aligned_as_for_cuda():
+        launch.compile(
+            (types.int64, types.int64, sizes, sizes, numbers, numbers, shared, numbers, *arguments)
+        )
     return launch
+
+
+@contextlib.contextmanager
+def _aligned_as_for_cuda() -> Iterator[None]:
+    """Let Numba refuse a record's field that lies at no multiple of its size, as it does for CUDA."""
+    target = cpu_target.target_context
+    target.strict_alignment = True
+    try:
+        yield
+    finally:
+        del target.strict_alignment

@@ -26,6 +26,17 @@ class RefusedLaunch:
 
 REFUSED = [
     Refused(
+        name="a field that is not aligned",
+        arguments="Array(Record([('a', {'type': int32, 'offset': 0}), ('b', {'type': float64, 'offset': 4})], 12, False), 1, 'C')",
+        source="""
+@cuda.jit
+def kernel(x):
+    x[0].b = x[1].a
+""",
+        error="NumbaTypeError",
+        words=".b of type float64 is not aligned",
+    ),
+    Refused(
         name="shape of a shared array: an expression",
         arguments="float32[::1]",
         source="""
