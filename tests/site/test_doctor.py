@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from host_to_device.diagnosing import doctor, findings, pasting
+from host_to_device.diagnosing import doctor, findings, matrix, pasting
 from tests.commands.diagnosing import cases
 from tests.site.axe import FEW, LOOKS, faults_in, prepare, told
 
@@ -30,13 +30,33 @@ ODD = (
 )
 
 
+def versions():
+    """Return reports of versions on both sides of each border of the tables."""
+    tables = matrix.tables()
+    drivers = [*tables["driver_of_cuda"].values(), tables["lowest_driver"]["11"], "580.00", "999.1"]
+    drivers = [driver for driver in drivers if re.fullmatch(r"\d{3}\.[\d.]+", str(driver))]
+    cards = tables["torch_cards"][0]["rows"]
+    builds = [f"torch=={row['from']}.0+cu{row['cuda'].replace('.', '')}" for row in cards]
+    gpus = ["GeForce RTX 3090", "NVIDIA H100", "Tesla K80", "NVIDIA GB10", "GeForce GTX 1080", "Tesla T4"]
+    numbas = [
+        f"numba=={numba}\nnumpy=={numpy}" for numba, numpy in tables["numba_numpy"].items() if numba[0] == "0"
+    ]
+    numbas += [each.replace("numpy==2", "numpy==3") for each in numbas]
+    for driver in drivers:
+        for build in (*builds, "cupy-cuda11x==13.0", "cupy-cuda12x==13.0\ncupy-cuda13x==13.0"):
+            yield f"Driver Version: {driver}\n{build}\n{numbas[len(driver) % len(numbas)]}"
+    for gpu in gpus:
+        yield from (f"GPU 0: {gpu}\n{build}\ntorchvision==0.19.0\n" for build in builds)
+    yield from numbas
+
+
 def of_python(text):
     """Return what the page's script gives for a text, made by the Python."""
     found = doctor(text)
     keys = ("id", "evidence", "cause", "cure", "read", "source")
     return {
         "findings": [{key: each[key] for key in keys} for each in found.as_dict()["findings"]],
-        "lines": [" ".join(found.lines)] if found.lines else [],
+        "lines": "".join("".join(found.lines).split()),  # the terminal's lines have other ends
         "notes": list(found.notes),
     }
 
@@ -62,10 +82,12 @@ def test_the_page_reads_the_whole_corpus_as_the_python_does(opened):
         for one, other in zip(texts, chance.sample(texts, len(texts)), strict=True)
     ]
     long = "\n".join(texts) + "\nno line of this says much" * 40_000
-    every = [*texts, *merged, *ODD, long]
+    every = [*texts, *merged, *versions(), *ODD, long]
     wanted = [of_python(text) for text in every]
     assert len({each["id"] for one in wanted for each in one["findings"]}) > 80
     found = opened.evaluate(DIAGNOSE, every)
+    for one in found:
+        one["lines"] = "".join("".join(one["lines"]).split())
     differ = [
         (text[:80], got, want) for text, got, want in zip(every, found, wanted, strict=True) if got != want
     ]
