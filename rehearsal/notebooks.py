@@ -19,6 +19,7 @@ from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
 from rehearsal import build, run
+from rehearsal.versions import ALL, TODAY, Versions
 
 FOLDERS = ("notebooks", "solutions")
 SECONDS = 120  # for one cell
@@ -64,7 +65,9 @@ def note(outcome: Outcome, number: int, cell: NotebookNode) -> None:
     outcome.failed.append((number, line))
 
 
-def run_notebook(path: Path, environment: dict[str, str], seconds: int = SECONDS) -> Outcome:
+def run_notebook(
+    path: Path, environment: dict[str, str], seconds: int = SECONDS, versions: Versions = TODAY
+) -> Outcome:
     """Run a notebook, cell by cell, each even if one before it failed, and return what became of them.
 
     Parameters
@@ -75,6 +78,8 @@ def run_notebook(path: Path, environment: dict[str, str], seconds: int = SECONDS
         The environment of its kernel, of `run.environment`.
     seconds
         The limit of one cell; a cell that takes longer is interrupted, and has failed.
+    versions
+        The versions that `environment` is for: the kernel is their Python.
     """
     notebook, outcome = nbformat.read(path, 4), Outcome(path)
     client = NotebookClient(
@@ -85,6 +90,8 @@ def run_notebook(path: Path, environment: dict[str, str], seconds: int = SECONDS
         kernel_name="python3",
         resources={"metadata": {"path": str(path.parent)}},
     )
+    kernel = client.create_kernel_manager().kernel_spec
+    kernel.argv[0] = str(versions.interpreter())  # type: ignore[union-attr]
     with client.setup_kernel(env=environment):
         for number, cell in enumerate(notebook.cells):
             if cell.cell_type != "code":
@@ -119,7 +126,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("lessons", nargs="*", metavar="NN", help="only these lessons, by their numbers")
     parser.add_argument("--only", choices=FOLDERS, help="only the notebooks, or only the solutions")
     parser.add_argument("--jobs", type=int, default=2, help="notebooks at once (%(default)s)")
+    parser.add_argument("--versions", choices=ALL, default="today", help="of the libraries (%(default)s)")
     given = parser.parse_args(arguments)
+    versions = ALL[given.versions]
     paths = [
         path
         for folder in FOLDERS
@@ -128,7 +137,7 @@ def main(arguments: list[str] | None = None) -> int:
         if not given.lessons or path.name[:2] in given.lessons
     ]
     try:
-        environment = run.environment(cupy=True)
+        environment = run.environment(cupy=True, versions=versions)
     except build.BuildError as problem:
         print(problem, file=sys.stderr)
         return 1
@@ -136,7 +145,7 @@ def main(arguments: list[str] | None = None) -> int:
     failed = 0
     print(HEAD, flush=True)
     with ThreadPoolExecutor(given.jobs) as pool:
-        for outcome in pool.map(lambda path: run_notebook(path, environment), paths):
+        for outcome in pool.map(lambda path: run_notebook(path, environment, versions=versions), paths):
             print(rows(outcome), flush=True)
             failed += len(outcome.failed)
     return min(failed, 100)

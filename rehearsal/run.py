@@ -9,11 +9,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rehearsal import build
+from rehearsal.versions import TODAY, Versions
 
 ROOT = Path(__file__).parent.parent
 
 
-def environment(base: dict[str, str] | None = None, *, cupy: bool = False) -> dict[str, str]:
+def environment(
+    base: dict[str, str] | None = None, *, cupy: bool = False, versions: Versions = TODAY
+) -> dict[str, str]:
     """Return the environment of a child process that finds the rehearsal as its GPU; what it needs is built.
 
     Parameters
@@ -25,6 +28,8 @@ def environment(base: dict[str, str] | None = None, *, cupy: bool = False) -> di
     cupy
         Whether `import cupy` finds the rehearsal's CuPy, which takes minutes to build the first time. The published
         wheel of CuPy finds no GPU here.
+    versions
+        The versions that are rehearsed; the child process has to be their `interpreter()`.
 
     Raises
     ------
@@ -40,10 +45,11 @@ def environment(base: dict[str, str] | None = None, *, cupy: bool = False) -> di
     if cupy:
         from rehearsal.toolkit import cupy as toolkit
 
-        found = toolkit.environment(found)
+        found = toolkit.environment(found, versions)
     return found
 
 
-def run(arguments: Sequence[str], *, cupy: bool = False) -> int:
+def run(arguments: Sequence[str], *, cupy: bool = False, versions: Versions = TODAY) -> int:
     """Run Python with these arguments in the rehearsal's environment, and return its exit status."""
-    return subprocess.run([sys.executable, *arguments], env=environment(cupy=cupy)).returncode
+    command = [str(versions.interpreter()), *arguments]
+    return subprocess.run(command, env=environment(cupy=cupy, versions=versions)).returncode

@@ -2,6 +2,7 @@
 // a signature that changes there is an undefined name when CuPy is imported. Distributions that are not here end the context.
 #include "cupy_distributions.cuh"
 #include "random.hpp"
+#include <type_traits>
 
 typedef intptr_t P;
 #define STATE uint64_t& s = *host<uint64_t>((void*)state)
@@ -18,7 +19,7 @@ template <class T> static T within(uint64_t& s, T top, T mask) {
         if (value <= top) return value;
     }
 }
-void interval_32(int, P state, ssize_t, P out, ssize_t n, P, uint32_t top, uint32_t mask) { STATE; fill<uint32_t>((void*)out, n, [&] { return within<uint32_t>(s, top, mask); }); }
-void interval_64(int, P state, ssize_t, P out, ssize_t n, P, uint64_t top, uint64_t mask) { STATE; fill<uint64_t>((void*)out, n, [&] { return within<uint64_t>(s, top, mask); }); }
+#define INTERVAL(NAME, T) void NAME(int, P state, ssize_t, P out, ssize_t n, P, T top, T mask) { STATE; fill<T>((void*)out, n, [&] { return within<std::make_unsigned_t<T>>(s, top, mask); }); }
+INTERVAL(interval_32, uint32_t) INTERVAL(interval_64, uint64_t) INTERVAL(interval_32, int32_t) INTERVAL(interval_64, int64_t)  // CuPy 14.0 declares signed ones
 #define REFUSE(NAME, ...) void NAME(int, P, ssize_t, P, ssize_t, P, ##__VA_ARGS__) { rehearsal_refuse("cupy.random " #NAME, 0); }
 REFUSE(beta, P, P) REFUSE(geometric, P) REFUSE(hypergeometric, P, P, P) REFUSE(logseries, P) REFUSE(poisson, P) REFUSE(standard_gamma, P) REFUSE(binomial, P, P, P)

@@ -120,7 +120,9 @@ static int properties(cudaDeviceProp* p, int device) {
     return 0;
 }
 RUNTIME(cudaGetDeviceProperties, (cudaDeviceProp* p, int device), properties(p, device))
+#if CUDART_VERSION >= 13000                       // before, NVIDIA's header makes it the name of the one above
 PLAIN cudaError_t cudaGetDeviceProperties_v2(cudaDeviceProp* p, int device) { return cudaGetDeviceProperties(p, device); }
+#endif
 RUNTIME(cudaProfilerStart, (), 0)
 RUNTIME(cudaProfilerStop, (), 0)
 
@@ -165,8 +167,13 @@ RUNTIME(cudaMemcpy2D, (void* to, size_t tp, const void* from, size_t fp, size_t 
 RUNTIME(cudaMemcpy2DAsync, (void* to, size_t tp, const void* from, size_t fp, size_t w, size_t h, cudaMemcpyKind kind, cudaStream_t s), copied_rows(to, tp, from, fp, w, h, kind, s, true))
 RUNTIME(cudaMemset, (void* p, int v, size_t n), cuMemsetD8(P(p), (unsigned char)v, n))
 RUNTIME(cudaMemsetAsync, (void* p, int v, size_t n, cudaStream_t s), cuMemsetD8Async(P(p), (unsigned char)v, n, S(s)))
+#if CUDART_VERSION >= 13000
 RUNTIME(cudaMemPrefetchAsync, (const void*, size_t, cudaMemLocation, unsigned, cudaStream_t), 0)
 RUNTIME(cudaMemAdvise, (const void*, size_t, cudaMemoryAdvise, cudaMemLocation), 0)
+#else
+RUNTIME(cudaMemPrefetchAsync, (const void*, size_t, int, cudaStream_t), 0)
+RUNTIME(cudaMemAdvise, (const void*, size_t, cudaMemoryAdvise, int), 0)
+#endif
 static int pointer_attributes(cudaPointerAttributes* a, const void* p) {
     memset(a, 0, sizeof *a);
     unsigned type = 0, managed = 0;

@@ -6,8 +6,6 @@ this check: the CuPy that is built here is linked with a runtime of ours instead
 
 from __future__ import annotations
 
-import importlib.metadata
-import importlib.util
 import os
 import re
 import subprocess
@@ -18,11 +16,10 @@ from pathlib import Path
 from rehearsal import build
 from rehearsal.ptx import compiling
 from rehearsal.toolkit import headers
+from rehearsal.versions import Versions
 
 HERE = Path(__file__).parent
 LIBRARIES = HERE.parent / "libraries"
-VERSION = "14.2.0"
-CUDA = 13
 NOT_SUPPORTED = 801  # cudaErrorNotSupported
 EMPTY = ("cublasLt", "nvJitLink")  # cuda-pathfinder loads them before cuBLAS and cuSOLVER
 FLAGS = ["-std=c++17", "-O2", "-w", "-shared", "-fPIC", "-fvisibility=hidden", "-Wl,--no-as-needed"]
@@ -36,24 +33,7 @@ SETTINGS = {
 IN_CUPY = ("sorting.cpp", "distributions.cpp", "cub.cpp", "random.hpp", "rehearsal.hpp")  # compiled into CuPy
 
 
-def nvidia() -> Path:
-    """Return the folder of NVIDIA's headers and compilers, which come as wheels.
-
-    Raises
-    ------
-    build.BuildError
-        If they are not installed.
-    """
-    spec = importlib.util.find_spec("nvidia")
-    for place in (spec.submodule_search_locations or []) if spec else []:
-        if (Path(place) / f"cu{CUDA}" / "include" / "cuda_runtime_api.h").is_file():
-            return Path(place) / f"cu{CUDA}"
-    raise build.BuildError(
-        "the rehearsal of CuPy needs NVIDIA's headers and NVRTC: pip install -r requirements-inspect.txt"
-    )
-
-
-def source() -> Path:
+def source(versions: Versions) -> Path:
     """Return the folder of CuPy's source package, fetched with pip if need be.
 
     Raises
@@ -63,21 +43,21 @@ def source() -> Path:
     """
 
     def make(folder: Path) -> None:
-        build.say(f"fetching the source package of CuPy {VERSION}, once")
+        build.say(f"fetching the source package of CuPy {versions.cupy}, once")
         # pip runs setup.py even to fetch a package, and that looks for CUDA: not in stub mode.
-        _pip("download", "--no-binary", "cupy", "--no-deps", "-d", str(folder), f"cupy=={VERSION}", CUPY_INSTALL_USE_STUB="1")  # fmt: skip
+        _pip(versions, "download", "--no-binary", "cupy", "--no-deps", "-d", str(folder), f"cupy=={versions.cupy}", CUPY_INSTALL_USE_STUB="1")  # fmt: skip
         with tarfile.open(next(folder.glob("*.tar.gz"))) as archive:
             archive.extractall(folder, filter="data")
 
-    return build.once("cupy-source", VERSION, make) / f"cupy-{VERSION}"
+    return build.once("cupy-source", versions.cupy, make) / f"cupy-{versions.cupy}"
 
 
-def _pip(*arguments: str, **environment: str) -> None:
-    command = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check", *arguments]
+def _pip(versions: Versions, *arguments: str, **environment: str) -> None:
+    command = [str(versions.interpreter()), "-m", "pip", "-q", "--disable-pip-version-check", *arguments]
     done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True)
     if done.returncode:
         raise build.BuildError(
-            f"pip {arguments[0]} failed for CuPy {VERSION}:\n{(done.stdout + done.stderr)[-3000:]}"
+            f"pip {arguments[0]} failed for CuPy {versions.cupy}:\n{(done.stdout + done.stderr)[-3000:]}"
         )
 
 
@@ -111,54 +91,55 @@ def _library(folder: Path, file: str, code: Path, wanted: set[str], refusal: int
     return there
 
 
-def libraries() -> Path:
+def libraries(versions: Versions) -> Path:
     """Return the folder of the libraries beside the driver: the runtime, cuBLAS, cuRAND and what CuPy loads besides."""
     sources = [*LIBRARIES.glob("*.cpp"), *LIBRARIES.glob("*.hpp"), HERE / "headers.py"]
 
     def make(folder: Path) -> None:
         build.say("building the libraries beside the driver, once")
-        include = [f"-I{nvidia() / 'include'}", f"-I{folder}"]
-        enumeration = (nvidia() / "include" / "driver_types.h").read_text()
+        include = [*(f"-I{path / 'include'}" for path in versions.nvidia()), f"-I{folder}"]
+        enumeration = versions.file("include/driver_types.h").read_text()
         names = re.findall(r"^\s+(cuda(?:Error\w*|Success))\s*=\s*(\d+)", enumeration, re.M)
         rows = "".join(f'{{{number}, "{name}"}},\n' for name, number in names)
         (folder / "error_names.inc").write_text(rows)
-        called = (source() / "cupy_backends/cuda/api/_runtime_extern.pxi").read_text()
+        called = (source(versions) / "cupy_backends/cuda/api/_runtime_extern.pxi").read_text()
         wanted = set(re.findall(r"\b(cuda[A-Z]\w+)\(", called))
-        _library(folder, f"libcudart.so.{CUDA}", LIBRARIES / "runtime.cpp", wanted, NOT_SUPPORTED, *include)
+        runtime = f"libcudart.so.{versions.cuda}"
+        _library(folder, runtime, LIBRARIES / "runtime.cpp", wanted, NOT_SUPPORTED, *include)
         for name in EMPTY:
-            _library(folder, f"lib{name}.so.{CUDA}", LIBRARIES / "cufft.cpp", set(), 0)
+            _library(folder, f"lib{name}.so.{versions.cuda}", LIBRARIES / "cufft.cpp", set(), 0)
         for each in headers.LIBRARIES:
-            functions = set(headers.functions_of(each, source()))
+            functions = set(headers.functions_of(each, source(versions)))
             code = LIBRARIES / f"{each.name}.cpp"
-            _library(folder, f"lib{each.name}.so.{each.version}", code, functions, each.refusal)
+            _library(folder, each.file(versions.cuda), code, functions, each.refusal)
 
-    key = build.digest(sources, VERSION, build.driver().name, *FLAGS)
+    key = build.digest(sources, versions.cupy, str(versions.cuda), build.driver().name, *FLAGS)
     return build.once("libraries", key, make)
 
 
-def toolkit(folder: Path) -> None:
+def toolkit(folder: Path, versions: Versions) -> None:
     """Make what CuPy's build looks for at `CUDA_PATH`: headers in `include`, libraries in `lib64`."""
     include, lib = folder / "include", folder / "lib64"
     include.mkdir(parents=True)
     lib.mkdir()
-    for place in (nvidia() / "include", HERE / "include"):
+    for place in (*(path / "include" for path in versions.nvidia()), HERE / "include"):
         for path in place.iterdir():
             if not (include / path.name).exists():
                 (include / path.name).symlink_to(path)
     exported = {}
-    for path in [*libraries().glob("lib*.so*"), *build.driver().glob("libcuda.so*")]:
+    for path in [*libraries(versions).glob("lib*.so*"), *build.driver().glob("libcuda.so*")]:
         if path.suffix != ".cpp":
             (lib / path.name).symlink_to(path.resolve())
     for each in headers.LIBRARIES:
-        exported[each.name] = _exported(lib / f"lib{each.name}.so.{each.version}")
-    headers.write(source(), include, exported)
+        exported[each.name] = _exported(lib / each.file(versions.cuda))
+    headers.write(source(versions), include, exported)
     # CuPy links this file by its name. It is a linker script that names our runtime and driver.
-    script = f"INPUT({lib / f'libcudart.so.{CUDA}'} {lib / 'libcuda.so.1'})\n"
+    script = f"INPUT({lib / f'libcudart.so.{versions.cuda}'} {lib / 'libcuda.so.1'})\n"
     (lib / "libcudart_static.a").write_text(script)
-    (lib / "libnvrtc.so").symlink_to(nvidia() / "lib" / f"libnvrtc.so.{CUDA}")
+    (lib / "libnvrtc.so").symlink_to(versions.file(f"lib/libnvrtc.so.{versions.cuda}"))
 
 
-def package() -> Path:
+def package(versions: Versions) -> Path:
     """Return the folder in which CuPy for the rehearsal is installed; the first build takes some minutes.
 
     Raises
@@ -172,14 +153,14 @@ def package() -> Path:
         HERE / "nvcc.py",
         *(HERE / "include").iterdir(),
     ]
-    versions = [VERSION, sys.version, importlib.metadata.version("nvidia-cuda-runtime"), str(SETTINGS)]
+    made_with = [versions.cupy, versions.state(), str(SETTINGS)]
 
     def make(folder: Path) -> None:
-        found = source()
-        build.say(f"building CuPy {VERSION} against our toolkit, once (3 minutes on 2 cores)")
-        toolkit(folder / "toolkit")
+        found = source(versions)
+        build.say(f"building CuPy {versions.cupy} against our toolkit, once (3 minutes on 2 cores)")
+        toolkit(folder / "toolkit", versions)
         _pip(
-            "install", "--no-deps", "--target", str(folder / "site"), str(found),
+            versions, "install", "--no-deps", "--target", str(folder / "site"), str(found),
             CUDA_PATH=str(folder / "toolkit"),
             NVCC=f"{sys.executable} {HERE / 'nvcc.py'}",
             CXX=compiling.COMPILER,
@@ -188,16 +169,16 @@ def package() -> Path:
             **SETTINGS,
         )  # fmt: skip
 
-    return build.once("cupy", build.digest(files, *versions), make) / "site"
+    return build.once("cupy", build.digest(files, *made_with), make) / "site"
 
 
-def environment(base: dict[str, str]) -> dict[str, str]:
+def environment(base: dict[str, str], versions: Versions) -> dict[str, str]:
     """Return an environment in which `import cupy` finds the CuPy of the rehearsal; `base` has its driver already."""
     found = dict(base)
-    found["PYTHONPATH"] = os.pathsep.join(filter(None, [str(package()), found.get("PYTHONPATH", "")]))
-    found["LD_LIBRARY_PATH"] = os.pathsep.join([str(libraries()), found["LD_LIBRARY_PATH"]])
+    found["PYTHONPATH"] = os.pathsep.join(filter(None, [str(package(versions)), found.get("PYTHONPATH", "")]))
+    found["LD_LIBRARY_PATH"] = os.pathsep.join([str(libraries(versions)), found["LD_LIBRARY_PATH"]])
     # NVIDIA's runtime has the same name as ours. cuda-bindings may load it first, and then it would be CuPy's, too.
-    preloaded = [str(libraries() / f"libcudart.so.{CUDA}"), found.get("LD_PRELOAD", "")]
+    preloaded = [str(libraries(versions) / f"libcudart.so.{versions.cuda}"), found.get("LD_PRELOAD", "")]
     found["LD_PRELOAD"] = os.pathsep.join(filter(None, preloaded))
     found["CUPY_COMPILE_WITH_PTX"] = "1"  # NVRTC gives PTX, not machine code
     found["CUPY_ACCELERATORS"] = ""  # CuPy's own reductions, not CUB's

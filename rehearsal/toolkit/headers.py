@@ -22,24 +22,28 @@ COMPUTE_TYPE = (
 
 @dataclass(frozen=True)
 class Library:
-    """One library: CuPy's module of it, its version in the name of its file, and what a missing function answers."""
+    """One library: CuPy's module of it, the version in its file's name by CUDA's, and what a missing function answers."""
 
     name: str
     module: str
-    version: int
+    versions: dict[int, int]
     refusal: int
     headers: tuple[str, ...]
     includes: tuple[str, ...] = ()
     more: str = ""
 
+    def file(self, cuda: int) -> str:
+        """Return the name of its file for this major version of CUDA."""
+        return f"lib{self.name}.so.{self.versions[cuda]}"
+
 
 LIBRARIES = (
-    Library("cublas", "cupy_backends/cuda/libs/cublas", 13, 15, ("cublas_v2.h",)),
-    Library("curand", "cupy_backends/cuda/libs/curand", 10, 999, ("curand.h",)),
+    Library("cublas", "cupy_backends/cuda/libs/cublas", {12: 12, 13: 13}, 15, ("cublas_v2.h",)),
+    Library("curand", "cupy_backends/cuda/libs/curand", {12: 10, 13: 10}, 999, ("curand.h",)),
     Library(
         "cusparse",
         "cupy_backends/cuda/libs/cusparse",
-        12,
+        {12: 12, 13: 12},
         10,
         ("cusparse.h",),
         ("cublas_v2.h",),
@@ -48,13 +52,13 @@ LIBRARIES = (
     Library(
         "cusolver",
         "cupy_backends/cuda/libs/cusolver",
-        12,
+        {12: 11, 13: 12},
         9,
         ("cusolverDn.h", "cusolverSp.h"),
         ("cublas_v2.h", "cusparse.h"),
         "typedef int cusolverStatus_t;",
     ),
-    Library("cufft", "cupy/cuda/cufft", 12, 16, ("cufft.h", "cufftXt.h")),
+    Library("cufft", "cupy/cuda/cufft", {12: 11, 13: 12}, 16, ("cufft.h", "cufftXt.h")),
 )
 
 
@@ -181,6 +185,7 @@ def write(source: Path, include: Path, exported: dict[str, set[str]]) -> None:
             arguments = re.findall(r"(\w+)[,)]", functions[name])
             given = ", ".join(COMPUTE_TYPE if each == "computetype" else each for each in arguments)
             lines.append(f"static inline {old} {{ return {name}({given}); }}")
-        (include / library.headers[0]).write_text("\n".join(lines) + "\n")
-        for other in library.headers[1:]:
-            (include / other).write_text(f"#include <{library.headers[0]}>\n")
+        others = {other: f"#include <{library.headers[0]}>\n" for other in library.headers[1:]}
+        for name, text in {library.headers[0]: "\n".join(lines) + "\n", **others}.items():
+            (include / name).unlink(missing_ok=True)  # NVIDIA's own may be linked here: it is not written to
+            (include / name).write_text(text)
