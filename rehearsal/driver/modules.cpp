@@ -168,7 +168,7 @@ Result find_variable(Address64* address, size_t* bytes, Module* module, const ch
 struct Logs {
     std::vector<int> options;
     std::vector<void*> given;                    // the values at first: the length of a log is written over its room
-    void** values = nullptr;
+    void** values = nullptr;                     // null where the program may have freed them
     void write(const std::string& error) const {
         enum { INFO_BUFFER = 3, INFO_BYTES, ERROR_BUFFER, ERROR_BYTES };
         fill(INFO_BUFFER, INFO_BYTES, "");
@@ -183,7 +183,7 @@ struct Logs {
         }
         if (room) length = std::min(text.size(), room - 1);
         if (buffer && room) memcpy(buffer, text.c_str(), length), buffer[length] = 0;
-        for (size_t i = 0; i < options.size(); i++) if (options[i] == bytes_option) values[i] = (void*)length;
+        for (size_t i = 0; values && i < options.size(); i++) if (options[i] == bytes_option) values[i] = (void*)length;
     }
 };
 static Logs logs_of(unsigned count, const int* options, void** values) {
@@ -238,6 +238,7 @@ static Result add_to_link(Link* link, int type, const std::string& text, const c
 }
 API(cuLinkCreate, (unsigned n, const int* options, void** values, Link** link)) {
     live.insert(*link = new Link{logs_of(n, options, values), "", ""});
+    (*link)->logs.values = nullptr;              // cuda-core 0.7 frees them when this call returns
     return SUCCESS;
 }
 API(cuLinkAddData, (Link* link, int type, const char* data, size_t size, const char* name, unsigned, const int*, void**)) {

@@ -109,7 +109,7 @@ def libraries(versions: Versions) -> Path:
         for name in EMPTY:
             _library(folder, f"lib{name}.so.{versions.cuda}", LIBRARIES / "cufft.cpp", set(), 0)
         for each in headers.LIBRARIES:
-            functions = set(headers.functions_of(each, source(versions)))
+            functions = set(headers.functions_of(each, source(versions), versions.cuda))
             code = LIBRARIES / f"{each.name}.cpp"
             _library(folder, each.file(versions.cuda), code, functions, each.refusal)
 
@@ -132,7 +132,7 @@ def toolkit(folder: Path, versions: Versions) -> None:
             (lib / path.name).symlink_to(path.resolve())
     for each in headers.LIBRARIES:
         exported[each.name] = _exported(lib / each.file(versions.cuda))
-    headers.write(source(versions), include, exported)
+    headers.write(source(versions), include, exported, versions.cuda)
     # CuPy links this file by its name. It is a linker script that names our runtime and driver.
     script = f"INPUT({lib / f'libcudart.so.{versions.cuda}'} {lib / 'libcuda.so.1'})\n"
     (lib / "libcudart_static.a").write_text(script)

@@ -5,10 +5,14 @@ CuPy's `cdef extern` blocks hold the real signatures of the functions that it ca
 
 from __future__ import annotations
 
+import functools
 import re
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from rehearsal.ptx import compiling
 
 # Types that NVIDIA's own headers of the runtime have already.
 KNOWN = {"cudaStream_t", "cudaDataType", "libraryPropertyType_t"}
@@ -18,6 +22,9 @@ COMPUTE_TYPE = (
     "(cublasComputeType_t)(computetype == CUDA_R_16F ? 64 : computetype == CUDA_R_32I ? 72 : "
     "computetype == CUDA_R_64F || computetype == CUDA_C_64F ? 70 : 68)"
 )
+
+
+CUSPARSE_VERSION = 12300
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,7 @@ LIBRARIES = (
         10,
         ("cusparse.h",),
         ("cublas_v2.h",),
-        "#define CUSPARSE_STATUS_SUCCESS 0\n#define CUSPARSE_VERSION 12300",
+        f"#define CUSPARSE_STATUS_SUCCESS 0\n#define CUSPARSE_VERSION {CUSPARSE_VERSION}",
     ),
     Library(
         "cusolver",
@@ -127,12 +134,28 @@ def _type(kind: str, name: str, rows: list[str]) -> str:
     return f"typedef enum {{ {', '.join(row.rstrip(',') for row in rows)} }} {name};"
 
 
-def functions_of(library: Library, source: Path) -> dict[str, str]:
+@functools.cache
+def cupys_own(source: Path, cuda: int) -> str:
+    """Return what CuPy's own headers define for this major version of CUDA: what it has no longer, or not yet."""
+    headers = sorted((source / "cupy_backends/cuda").glob("*.h"))
+    text = "".join(re.sub(r"^\s*#\s*include.*", "", path.read_text(), flags=re.M) for path in headers)
+    macros = [f"-DCUDA_VERSION={cuda * 1000}", f"-DCUSPARSE_VERSION={CUSPARSE_VERSION}"]
+    command = [compiling.COMPILER, "-E", "-P", "-x", "c++", *macros, "-"]
+    return subprocess.run(command, input=text, check=True, capture_output=True, text=True).stdout
+
+
+def functions_of(library: Library, source: Path, cuda: int) -> dict[str, str]:
     """Return the functions that a library has to have, by name, without those that CuPy's own headers define."""
-    own = "".join(path.read_text() for path in (source / "cupy_backends/cuda").glob("*.h"))
-    defined = set(re.findall(r"\b(\w+)\(\.\.\.\)", own))
+    defined = set(re.findall(r"\b(\w+)\(\.\.\.\)", cupys_own(source, cuda)))
     found = declarations(source / library.module).functions
     return {name: text for name, text in found.items() if name not in defined and name.startswith(library.name)}  # fmt: skip
+
+
+def types_of(library: Library, source: Path, cuda: int) -> list[str]:
+    """Return the types that CuPy declares of a library, without enumerations that its own headers define."""
+    defined = set(re.findall(r"typedef enum \{\} (\w+);", cupys_own(source, cuda)))
+    found = declarations(source / library.module).types
+    return [text for text in found if text.rstrip(";").split()[-1] not in defined]
 
 
 def _as_nvidia_has_them(library: Library, functions: dict[str, str]) -> dict[str, str]:
@@ -152,7 +175,7 @@ def _as_nvidia_has_them(library: Library, functions: dict[str, str]) -> dict[str
     return functions
 
 
-def write(source: Path, include: Path, exported: dict[str, set[str]]) -> None:
+def write(source: Path, include: Path, exported: dict[str, set[str]], cuda: int) -> None:
     """Write the headers of all libraries into a folder.
 
     Parameters
@@ -163,13 +186,15 @@ def write(source: Path, include: Path, exported: dict[str, set[str]]) -> None:
         The folder of the headers.
     exported
         The names that each library exports: a function that is there as `name_v2` is called by this name.
+    cuda
+        The major version of CUDA.
     """
     seen: set[str] = set()
     for library in LIBRARIES:
-        functions = _as_nvidia_has_them(library, functions_of(library, source))
+        functions = _as_nvidia_has_them(library, functions_of(library, source, cuda))
         types = [
             each
-            for each in declarations(source / library.module).types
+            for each in types_of(library, source, cuda)
             if not (each in seen or seen.add(each))  # type: ignore[func-returns-value]
         ]
         lines = ["#pragma once", "#include <cuda_runtime.h>", "#include <cuComplex.h>", "#include <library_types.h>"]  # fmt: skip
