@@ -21,7 +21,11 @@ from rehearsal.versions import Versions
 HERE = Path(__file__).parent
 LIBRARIES = HERE.parent / "libraries"
 NOT_SUPPORTED = 801  # cudaErrorNotSupported
-EMPTY = ("cublasLt", "nvJitLink")  # cuda-pathfinder loads them before cuBLAS and cuSOLVER
+# What cuda-pathfinder loads before cuBLAS and cuSOLVER, and what stands for it: by CUDA's version. cufft.cpp is empty.
+LOADED_FIRST = {
+    12: {"cublasLt": "cufft.cpp", "nvJitLink": "nvjitlink.cpp"},
+    13: {"cublasLt": "cufft.cpp", "nvJitLink": "cufft.cpp"},
+}
 FLAGS = ["-std=c++17", "-O2", "-w", "-shared", "-fPIC", "-fvisibility=hidden", "-Wl,--no-as-needed"]
 SETTINGS = {
     "CUPY_INSTALL_NO_RPATH": "1",
@@ -106,12 +110,12 @@ def libraries(versions: Versions) -> Path:
         wanted = set(re.findall(r"\b(cuda[A-Z]\w+)\(", called))
         runtime = f"libcudart.so.{versions.cuda}"
         _library(folder, runtime, LIBRARIES / "runtime.cpp", wanted, NOT_SUPPORTED, *include)
-        for name in EMPTY:
-            _library(folder, f"lib{name}.so.{versions.cuda}", LIBRARIES / "cufft.cpp", set(), 0)
+        for name, code in LOADED_FIRST[versions.cuda].items():
+            _library(folder, f"lib{name}.so.{versions.cuda}", LIBRARIES / code, set(), 0)
         for each in headers.LIBRARIES:
             functions = set(headers.functions_of(each, source(versions), versions.cuda))
-            code = LIBRARIES / f"{each.name}.cpp"
-            _library(folder, each.file(versions.cuda), code, functions, each.refusal)
+            code = f"{each.name}.cpp"
+            _library(folder, each.file(versions.cuda), LIBRARIES / code, functions, each.refusal)
 
     key = build.digest(sources, versions.cupy, str(versions.cuda), build.driver().name, *FLAGS)
     return build.once("libraries", key, make)
