@@ -1,7 +1,8 @@
 """The versions of the libraries that are rehearsed: today's pins, or those that Google Colab ships.
 
 Today's are installed where the rehearsal itself runs. Colab's get an environment of their own in the rehearsal's cache,
-made from `colab.txt` on first use.
+made from `colab.txt` on first use. PyTorch joins them where the rehearsal's own Python has a build of it for the CPU;
+PyPI's builds for Linux bring CUDA (3 GB) and other versions of what numba-cuda stands on.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ PINS = Path(__file__).parent / "colab.txt"
 
 @dataclass(frozen=True)
 class Versions:
-    """One set of versions: `name` chooses it, `python` and `pins` make its environment if it has one of its own.
+    """One set of versions: `name` chooses it, and `pins` make its environment if it has one of its own.
 
+    This environment has the Python that `python` names, or else the one that runs the rehearsal, and its PyTorch.
     `cupy` is a release of CuPy, `cuda` the major version of CUDA that it is built for, and `wheels` a pattern of the
     folders below `nvidia` in which NVIDIA's wheels put their files.
     """
@@ -78,46 +80,65 @@ class Versions:
 
 
 TODAY = Versions("today", "14.2.0", 13, "cu13")
-COLAB = Versions("colab", "14.0.1", 12, "cuda_*", "3.13", PINS)
-ALL = {versions.name: versions for versions in (TODAY, COLAB)}
+COLAB = Versions("colab", "14.0.1", 12, "cuda_*", "", PINS)
+COLAB_PYTHON = Versions("colab-3.13", "14.0.1", 12, "cuda_*", "3.13", PINS)
+ALL = {versions.name: versions for versions in (TODAY, COLAB, COLAB_PYTHON)}
 
 
 def base_python(wanted: str) -> str:
-    """Return the path of this Python, such as 3.13, or of the running one if it is not to be had and older.
+    """Return the path of this Python, such as 3.13.
 
     Raises
     ------
     build.BuildError
-        If the pins do not support the running Python, either.
+        If it is not to be had.
     """
-    found = shutil.which(f"python{wanted}")
-    if found:
-        # pyenv puts a python3.13 on PATH that runs only if this variable chooses it.
-        chosen = {**os.environ, "PYENV_VERSION": wanted}
-        command = [found, "-c", "import ensurepip, sys; print(sys.executable)"]
-        done = subprocess.run(command, env=chosen, capture_output=True, text=True)
-        if done.returncode == 0:
-            return done.stdout.strip()
-    if sys.version_info[:2] < tuple(map(int, wanted.split("."))):
-        build.say(f"there is no Python {wanted} here: this Python takes its place")
-        return sys.executable
-    raise build.BuildError(f"Colab's versions need Python {wanted}: install it, as python{wanted} on PATH")
+    # pyenv puts a python3.13 on PATH that runs only if this variable chooses it.
+    chosen = {**os.environ, "PYENV_VERSION": wanted}
+    command = [f"python{wanted}", "-c", "import ensurepip, sys; print(sys.executable)"]
+    done = (
+        subprocess.run(command, env=chosen, capture_output=True, text=True)
+        if shutil.which(command[0])
+        else None
+    )
+    if done is None or done.returncode:
+        raise build.BuildError(f"there is no Python {wanted} here: install it, as python{wanted} on PATH")
+    return done.stdout.strip()
+
+
+def torch_for_cpu() -> str:
+    """Return the version of the PyTorch for the CPU that is installed where the rehearsal runs; "" if there is none."""
+    try:
+        found = importlib.metadata.version("torch")
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+    return found if found.endswith("+cpu") else ""
 
 
 @functools.cache
 def _environment(versions: Versions) -> Path:
     assert versions.pins is not None
-    python = base_python(versions.python)
+    python = base_python(versions.python) if versions.python else sys.executable
+    torch = "" if versions.python else torch_for_cpu()
+
+    def run(*command: str) -> None:
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            said = (done.stdout + done.stderr)[-3000:]
+            raise build.BuildError(f"the environment of {versions.name} could not be made:\n{said}")
 
     def make(folder: Path) -> None:
         build.say(f"installing the versions of {versions.pins}, once (200 MB to download)")
-        for command in (
-            [python, "-m", "venv", str(folder)],
-            [str(folder / "bin" / "python"), "-m", "pip", "-q", "--disable-pip-version-check", "install", "--no-deps", "-r", str(versions.pins)],
-        ):  # fmt: skip
-            done = subprocess.run(command, capture_output=True, text=True)
-            if done.returncode:
-                said = (done.stdout + done.stderr)[-3000:]
-                raise build.BuildError(f"the environment of {versions.name} could not be made:\n{said}")
+        run(python, "-m", "venv", str(folder))
+        pip = (
+            str(folder / "bin" / "python"),
+            "-m",
+            "pip",
+            "-q",
+            "--disable-pip-version-check",
+            "install",
+            "--no-deps",
+        )
+        run(*pip, "-r", str(versions.pins), *([f"torch=={torch}"] if torch else []))
 
-    return build.once(versions.name, build.digest([versions.pins], python), make)
+    return build.once(versions.name, build.digest([versions.pins], sys.version, versions.python, torch), make)

@@ -175,7 +175,8 @@ def _parameters(parameters: Sequence[Any]) -> str:
     """Return the text of a parameter list from its parsed form, the stand-in's or CuPy's."""
     words = []
     for each in parameters:
-        kind = each.ctype if each.dtype is None else each.dtype.name
+        # CuPy 14.0 has a scalar type here, such as numpy.float32; later ones have a dtype.
+        kind = each.ctype if each.dtype is None else np.dtype(each.dtype).name
         if kind is not None:  # CuPy's own indexers have none
             words.append(f"{'raw ' if each.raw else ''}{kind} {each.name}")
     return ", ".join(words)

@@ -4,11 +4,13 @@ import json
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import host_to_device as h2d
+from host_to_device.inspecting import cupy_code
 from host_to_device.inspecting.errors import CannotShow
 from host_to_device.standins import cupy
 
@@ -127,3 +129,10 @@ def test_shapes_that_do_not_fit_together():
     assert str(caught.value) == "add: the shapes (4, 6), (4,) cannot be broadcast together"
     with pytest.raises(CannotShow, match=r"add: an output has the shape \(6,\), and the loop \(4, 6\)"):
         h2d.show(ADD, "cuda", args=(zeros((4, 6)), zeros(6), zeros(6)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.dtype(np.float32)], ids=["CuPy 14.0", "14.2"])
+def test_a_type_in_cupys_parameters_is_named(dtype):
+    x = SimpleNamespace(name="x", raw=True, ctype="float", dtype=dtype)
+    t = SimpleNamespace(name="y", raw=False, ctype="T", dtype=None)
+    assert cupy_code._parameters([x, t]) == "raw float32 x, T y"

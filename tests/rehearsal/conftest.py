@@ -1,13 +1,15 @@
 """Programs that run on the rehearsal: the real numba-cuda and the real CuPy, in a process of their own."""
 
+import contextlib
 import os
+import re
 import shutil
 import subprocess
 import sys
 
 import pytest
 
-from rehearsal import run
+from rehearsal import run, versions
 
 
 @pytest.fixture(scope="session")
@@ -26,12 +28,44 @@ def rehearsal_environment():
 @pytest.fixture(scope="session")
 def cupy_environment(rehearsal_environment):
     """Return the environment of a program with CuPy; its first build takes minutes, and it stays in the user's cache."""
-    try:
+    with skipped_without_a_network():
         return run.environment(rehearsal_environment, cupy=True)
+
+
+@pytest.fixture(scope="session")
+def colab_environment(rehearsal_environment):
+    """Return the environment of a program with Colab's versions, and these; Python 3.13 where it is to be had."""
+    with skipped_without_a_network():
+        chosen = versions.COLAB_PYTHON if has_colabs_python() else versions.COLAB
+        return run.environment(rehearsal_environment, cupy=True, versions=chosen), chosen
+
+
+def has_colabs_python():
+    try:
+        return bool(versions.base_python(versions.COLAB_PYTHON.python))
+    except run.build.BuildError:
+        return False
+
+
+@contextlib.contextmanager
+def skipped_without_a_network():
+    """Skip, except in CI, where pip cannot fetch what the rehearsal is made from."""
+    try:
+        yield
     except run.build.BuildError as problem:
-        if "CI" in os.environ or "pip download" not in str(problem):
+        if "CI" in os.environ or not re.search("pip download|could not be made", str(problem)):
             raise
-        pytest.skip(f"CuPy's source package cannot be had: {str(problem).splitlines()[-1]}")
+        pytest.skip(f"what the rehearsal is made from cannot be had: {str(problem).splitlines()[-1]}")
+
+
+@pytest.fixture
+def colab_rehearsed(colab_environment, run_program):
+    """Return a function that runs a program with Colab's versions and returns what it printed; it has to end well."""
+    environment, chosen = colab_environment
+    python = str(chosen.interpreter())
+    return lambda code, seconds=120, **more: output_of(
+        run_program(environment, code, seconds, python, **more)
+    )
 
 
 @pytest.fixture
@@ -50,11 +84,11 @@ def process_of(rehearsal_environment, run_program):
 def run_program(tmp_path):
     """Return a function that runs a program in an environment."""
 
-    def process(base, code, seconds, **environment):
+    def process(base, code, seconds, python=sys.executable, **environment):
         program = tmp_path / "program.py"
         program.write_text(code)
         return subprocess.run(
-            [sys.executable, str(program)],
+            [python, str(program)],
             env={**base, **environment},
             capture_output=True,
             text=True,

@@ -1,4 +1,7 @@
-"""Colab's versions on the rehearsal: their environment is made from pins of its own, outside the learner's."""
+"""Colab's versions on the rehearsal: their environment is made from pins of its own, outside the learner's.
+
+The slow tests run the programs of the other files with them; the lessons run in test_lessons.py.
+"""
 
 import sys
 from types import SimpleNamespace
@@ -6,6 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from rehearsal import build, run, versions
+from tests.exercises.test_launch_errors import OF_COLAB
+from tests.rehearsal import test_checking, test_counts, test_cupy, test_numba
 from tools import colab_packages
 
 PINS = {
@@ -20,36 +25,41 @@ def test_colabs_pins_are_versions_that_the_library_allows():
     assert (PINS["numpy"], PINS["numba"], PINS["numba-cuda"]) == ("2.1.3", "0.61.2", "0.22.2")
 
 
-@pytest.mark.parametrize("there", [True, False], ids=["pyenv's, not chosen", "none"])
-def test_an_older_python_takes_the_place_of_one_that_is_not_there(monkeypatch, capsys, tmp_path, there):
-    shim = tmp_path / "python3.13"
-    shim.write_text("#!/bin/sh\nexit 127\n")
-    shim.chmod(0o755)
-    monkeypatch.setattr(versions.shutil, "which", lambda name: str(shim) if there else None)
-    monkeypatch.setattr(versions.sys, "version_info", (3, 12, 1))
-    assert versions.base_python("3.13") == sys.executable
-    assert "there is no Python 3.13 here" in capsys.readouterr().err
-    monkeypatch.setattr(versions.sys, "version_info", (3, 14, 0))
-    with pytest.raises(build.BuildError, match=r"need Python 3\.13: install it"):
-        versions.base_python("3.13")
+@pytest.mark.parametrize("status", [0, 127])
+def test_a_python_is_taken_if_it_runs(monkeypatch, tmp_path, status):
+    """A version manager may put a python9.9 on PATH that does not run."""
+    python = tmp_path / "python9.9"
+    python.write_text(f"#!/bin/sh\necho /the/path/of/$PYENV_VERSION\nexit {status}\n")
+    python.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    if status == 0:
+        assert versions.base_python("9.9") == "/the/path/of/9.9"
+    for missing in ("9.9", "9.8") if status else ("9.8",):
+        with pytest.raises(build.BuildError, match=f"there is no Python {missing} here: install it"):
+            versions.base_python(missing)
 
 
-def test_a_python_that_is_there_is_taken(monkeypatch):
-    monkeypatch.setattr(versions.shutil, "which", lambda name: sys.executable)
-    assert versions.base_python("3.13") == sys.executable
+@pytest.mark.parametrize("there, taken", [("2.13.0+cpu", "2.13.0+cpu"), ("2.13.0", ""), (None, "")])
+def test_only_a_pytorch_for_the_cpu_joins_colabs_versions(monkeypatch, there, taken):
+    def version(name):
+        if there is None:
+            raise versions.importlib.metadata.PackageNotFoundError(name)
+        return there
+
+    monkeypatch.setattr(versions.importlib.metadata, "version", version)
+    assert versions.torch_for_cpu() == taken
 
 
 def test_what_pip_says_is_said(monkeypatch, tmp_path):
     """The pins cannot be installed: nothing is left that a later run would take for the environment."""
     monkeypatch.setenv("REHEARSAL_CACHE", str(tmp_path))
-    monkeypatch.setattr(versions, "base_python", lambda wanted: sys.executable)
     failed = SimpleNamespace(
         returncode=1, stdout="", stderr="No matching distribution found for numba==0.61.2"
     )
     monkeypatch.setattr(versions.subprocess, "run", lambda *arguments, **more: failed)
-    colab = versions.Versions("elsewhere", "14.0.1", 12, "cuda_*", "3.13", versions.COLAB.pins)
+    elsewhere = versions.Versions("elsewhere", "14.0.1", 12, "cuda_*", "", versions.COLAB.pins)
     with pytest.raises(build.BuildError, match="No matching distribution found for numba"):
-        colab.interpreter()
+        elsewhere.interpreter()
     assert not [path for path in tmp_path.iterdir() if not path.name.endswith((".new", ".lock"))]
 
 
@@ -59,3 +69,57 @@ def test_an_unknown_name_is_refused():
         cwd=run.ROOT, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 2 and "invalid choice: 'tomorrow'" in done.stderr
+
+
+SLOW = [pytest.mark.slow, pytest.mark.timeout(1800)]  # the first one builds CuPy
+EVENT_QUERY = "streams and events"  # Event.query of numba-cuda 0.22.2 raises a TypeError of its own
+NUMBA = {**test_numba.COMPUTING, **test_numba.DRIVING}
+PROGRAMS = {name: test_numba.BEGIN + code for name, code in NUMBA.items() if name != EVENT_QUERY}
+PROGRAMS |= {name: test_cupy.BEGIN + code for name, code in test_cupy.PROGRAMS.items()}
+
+
+class TestColabsVersions:
+    pytestmark = SLOW
+
+    def test_they_are_what_runs(self, colab_rehearsed):
+        code = "import cupy, numba, numba_cuda, numpy\nfor each in numpy, numba, numba_cuda, cupy: print(each.__version__)"
+        assert colab_rehearsed(code).split() == ["2.1.3", "0.61.2", "0.22.2", "14.0.1"]
+
+    @pytest.mark.parametrize("code", PROGRAMS.values(), ids=PROGRAMS)
+    def test_a_program(self, colab_rehearsed, code):
+        colab_rehearsed(code)
+
+    @pytest.mark.parametrize("fault", test_numba.FAULTS.values(), ids=test_numba.FAULTS)
+    def test_a_fault_ends_the_context(self, colab_rehearsed, fault):
+        error, body, _, _ = fault
+        code = f"{test_numba.BEGIN}\n@cuda.jit\ndef kernel(x):\n    {body}\n\nd = cuda.to_device(np.zeros(64))\nkernel[1, 64](d)\n"
+        colab_rehearsed(code + test_numba.ENDED.format(error=error), REHEARSAL_BRANCHES="1000000")
+
+    @pytest.mark.parametrize(
+        "test",
+        [each for name, each in vars(test_checking).items() if name.startswith("test_")],
+        ids=lambda test: test.__name__,
+    )
+    def test_the_check_takes_and_finds_the_same(self, colab_rehearsed, test):
+        test(colab_rehearsed)
+
+    def test_each_copy_of_a_host_array_is_a_wait(self, colab_rehearsed):
+        code = """
+with h2d.count() as hidden:
+    for _ in range(10):
+        add[4, 256](x, y, out)
+print(*hidden.as_dict().values(), hidden.launches)
+"""
+        # A launch of 0.22 waits for each copy, also for those to the device.
+        assert colab_rehearsed(test_counts.BEGIN + code) == "30 120000 30 120000 0 0 60 30 10 10\n"
+
+    def test_the_launch_errors_that_hints_look_for(self, colab_rehearsed):
+        code = """
+d = cuda.to_device(x)
+for sizes in (0, 32), (1, 2_000):
+    try:
+        add[sizes](d, d, d)
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}")
+"""
+        assert colab_rehearsed(test_counts.BEGIN + code).splitlines() == [OF_COLAB] * 2

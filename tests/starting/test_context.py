@@ -4,9 +4,10 @@ import pytest
 
 from host_to_device.starting import context, machine
 
-# As numba-cuda 0.30.4 and CuPy 14.2.0 raise them, and as PyTorch's documentation words them.
+# As numba-cuda 0.30.4, 0.22.2 (with Colab's cuda-bindings) and CuPy 14.2.0 raise them, and as PyTorch's documentation words them.
 FATAL = {
     "[700] Call to cuCtxSynchronize results in CUDA_ERROR_ILLEGAL_ADDRESS": "ILLEGAL_ADDRESS",
+    "[<CUresult.CUDA_ERROR_ILLEGAL_ADDRESS: 700>] Call to cuCtxSynchronize results in CUDA_ERROR_ILLEGAL_ADDRESS": "ILLEGAL_ADDRESS",
     "cudaErrorIllegalAddress: an illegal memory access was encountered": "ILLEGAL_ADDRESS",
     "CUDA_ERROR_ILLEGAL_ADDRESS: While executing a kernel, the device encountered": "ILLEGAL_ADDRESS",
     "CUDA error: an illegal memory access was encountered\nCUDA kernel errors might be": "ILLEGAL_ADDRESS",
@@ -17,6 +18,7 @@ FATAL = {
     "cudaErrorMisalignedAddress: misaligned address": "MISALIGNED_ADDRESS",
 }
 OTHERS = (
+    "[<CUresult.CUDA_ERROR_INVALID_VALUE: 1>] Call to cuLaunchKernel results in CUDA_ERROR_INVALID_VALUE",
     "[1] Call to cuLaunchKernel results in CUDA_ERROR_INVALID_VALUE",
     "cudaErrorMemoryAllocation: out of memory",
     "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: too many resources requested for launch",
