@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rehearsal import run
+from rehearsal.versions import TODAY
 
 STORED = Path(__file__).with_name("errors.json")
 LABEL = "raised in our tests without a GPU"
@@ -173,9 +174,7 @@ def collect(environment: dict[str, str], folder: Path) -> dict[str, object]:
 
 def versions() -> dict[str, str]:
     """Return the versions of the libraries, and that of CUDA's driver API that the rehearsal answers."""
-    from rehearsal.toolkit import cupy
-
-    found = {"numba-cuda": importlib.metadata.version("numba-cuda"), "cupy": cupy.VERSION}
+    found = {"numba-cuda": importlib.metadata.version("numba-cuda"), "cupy": TODAY.cupy}
     return {**found, "driver": os.environ.get("REHEARSAL_DRIVER_VERSION", "13000")}
 
 

@@ -26,18 +26,27 @@ def rehearsal_environment():
 
 
 @pytest.fixture(scope="session")
-def cupy_environment(rehearsal_environment):
-    """Return the environment of a program with CuPy; its first build takes minutes, and it stays in the user's cache."""
-    with skipped_without_a_network():
-        return run.environment(rehearsal_environment, cupy=True)
+def environment_of(rehearsal_environment):
+    """Return a function: versions to the environment of a program with CuPy, built if need be (minutes)."""
+
+    def environment(chosen):
+        with skipped_without_a_network():
+            return run.environment(rehearsal_environment, cupy=True, versions=chosen)
+
+    return environment
 
 
 @pytest.fixture(scope="session")
-def colab_environment(rehearsal_environment):
+def cupy_environment(environment_of):
+    """Return the environment of a program with CuPy; its first build takes minutes, and it stays in the user's cache."""
+    return environment_of(versions.TODAY)
+
+
+@pytest.fixture(scope="session")
+def colab_environment(environment_of):
     """Return the environment of a program with Colab's versions, and these; Python 3.13 where it is to be had."""
-    with skipped_without_a_network():
-        chosen = versions.COLAB_PYTHON if has_colabs_python() else versions.COLAB
-        return run.environment(rehearsal_environment, cupy=True, versions=chosen), chosen
+    chosen = versions.COLAB_PYTHON if has_colabs_python() else versions.COLAB
+    return environment_of(chosen), chosen
 
 
 def has_colabs_python():

@@ -14,11 +14,12 @@ LESSONS = ("01", "02", "03", "04", "05", "07", "08", "09", "13")
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("lesson", LESSONS)
 @pytest.mark.parametrize("chosen", ["today", "colab"])
-def test_no_cell_of_a_lesson_fails(cupy_environment, chosen, lesson):
+def test_no_cell_of_a_lesson_fails(environment_of, rehearsal_environment, chosen, lesson):
     if chosen == "colab" and not versions.torch_for_cpu():
         pytest.skip("the lessons import PyTorch, and there is no build of it for the CPU here")
+    environment_of(versions.ALL[chosen])  # it is built, or the test is skipped
     command = [sys.executable, "-m", "rehearsal.notebooks", "--versions", chosen, lesson]
-    environment = {key: value for key, value in cupy_environment.items() if key != "H2D_MACHINE"}
+    environment = {key: value for key, value in rehearsal_environment.items() if key != "H2D_MACHINE"}
     done = subprocess.run(
         command, cwd=run.ROOT, env=environment, capture_output=True, text=True, timeout=1500
     )
