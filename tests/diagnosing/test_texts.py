@@ -217,3 +217,15 @@ def test_the_figures_count_what_is_wrong():
     assert (score.right, score.false, score.missed, score.first, score.invented) == (0, 2, 1, 0, 1)
     assert (score.precision, score.recall, len(score.remarks)) == (0, 0, 2)
     assert Path(figures.CORPUS).is_dir()
+
+
+@pytest.mark.parametrize(
+    ("found", "there", "absent"),
+    [("11040", "whl/cu118` (CuPy: \"cupy-cuda11x<14\")", "cu126"), ("12020", "whl/cu126` (CuPy: cupy-cuda12x)", "cu118"),
+     ("10020", "here, only the update helps", "cu118")],
+)  # fmt: skip
+def test_the_cure_for_an_old_driver_names_builds_that_this_driver_runs(found, there, absent):
+    text = f"The NVIDIA driver on your system is too old (found version {found})."
+    (finding,) = doctor(text).findings
+    assert there in finding.cure
+    assert absent not in finding.cure
