@@ -156,6 +156,7 @@ def _tables() -> dict[str, Any]:
         "capability": [[for_javascript(pattern), value] for pattern, value in _table("capability")["rows"]],
         "torch_cards": _table("torch_cards")[0]["rows"],
         "torch_indices": _table("torch_indices")["rows"],
+        "builds": _table("builds")["rows"],
         "newest_torch": matrix.newest_known_torch(),
     }
 

@@ -236,10 +236,9 @@ window.h2dDoctor = (known) => {
       }
       if (has("driver_cuda")) {
         const major = Number(value("driver_cuda_major"));
-        if (major >= 12) {
-          add("cupy_wheel", major >= 13 ? "cupy-cuda13x" : "cupy-cuda12x", "driver_cuda");
-          add("cuda_major", major >= 13 ? "13" : "12", "driver_cuda");
-        }
+        const builds = tables.builds.find((row) => row.major <= major) ?? { facts: {} };
+        for (const [name, words] of Object.entries(builds.facts)) add(name, words, "driver_cuda");
+        if (major === 12) add("ptx_toolkit", value("driver_cuda"), "driver_cuda");
         add("torch_index", torchIndex(value("driver_cuda"), value("capability")), "driver_cuda");
       }
       if (has("torch")) {

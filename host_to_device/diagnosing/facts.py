@@ -253,21 +253,11 @@ def derive(facts: Facts) -> None:
         add("cupy_libraries", value(f"libraries_{value('cupy_cuda')}"), "cupy_cuda")
     if "driver_cuda" in facts:
         major = value("driver_cuda_major")
-        if major.isdigit() and int(major) >= 12:
-            add("cupy_wheel", "cupy-cuda13x" if int(major) >= 13 else "cupy-cuda12x", "driver_cuda")
-            add("cuda_major", "13" if int(major) >= 13 else "12", "driver_cuda")
-        elif major == "11":  # builds for CUDA 12 do not run; newer ones for CUDA 11 are not made
-            add("cupy_wheel", '"cupy-cuda11x<14"', "driver_cuda")
-            add("last_builds", "The last builds for CUDA 11 are PyTorch 2.7 and CuPy 13.", "driver_cuda")
-        elif major.isdigit():
-            add(
-                "last_builds",
-                "These builds need a newer driver, too: here, only the update helps.",
-                "driver_cuda",
-            )
+        if major.isdigit():
+            for name, words in matrix.builds_for(int(major)).items():
+                add(name, words, "driver_cuda")
         if major == "12":
             add("ptx_toolkit", value("driver_cuda"), "driver_cuda")
-            add("last_builds", "Both run with each driver for CUDA 12.", "driver_cuda")
         add("torch_index", matrix.torch_index(value("driver_cuda"), value("capability")), "driver_cuda")
     if "torch" in facts:
         add("torch_words", f" ({value('torch')})", "torch")

@@ -96,6 +96,11 @@ def torch_index(driver_cuda: str, capability: str = "") -> str | None:
     return None
 
 
+def builds_for(cuda_major: int) -> dict[str, str]:
+    """Return what to install with a driver whose newest CUDA has this major version, as facts by name."""
+    return next(row["facts"] for row in tables()["builds"]["rows"] if row["major"] <= cuda_major)
+
+
 def torch_of(library: str, version: str) -> str | None:
     """Return the release of PyTorch, as "2.5", to which a release of torchvision or torchaudio belongs, or None."""
     rows = _rows("torchvision")
