@@ -322,7 +322,8 @@ def test_a_source_distribution_has_the_files_that_the_wheel_is_built_from(instal
 
 def test_the_wheel_has_the_library_and_nothing_that_only_authors_need(installed):
     found = {path.relative_to(installed).parts[0] for path in installed.rglob("*") if path.is_file()}
-    assert {name for name in found if not name.endswith(".dist-info")} == {"host_to_device"}
+    assert {name for name in found if not name.endswith(".dist-info")} == {"bin", "host_to_device"}
+    assert [path.name for path in (installed / "bin").iterdir()] == ["host-to-device"]  # the command
     modules = list(installed.rglob("*.py"))
     assert len(modules) > 100
     imported = [

@@ -138,6 +138,7 @@ class OnAGpu:
 
     def __init__(self, array):
         self.array = array
+        self.dtype, self.strides = array.dtype, array.strides
 
     def copy_to_host(self):
         return self.array.copy()
