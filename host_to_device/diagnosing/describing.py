@@ -13,7 +13,7 @@ COLUMN = 12
 # What a text states, in the words of the report.
 STATED = {
     "driver": "driver",
-    "driver_cuda": "its newest CUDA",
+    "driver_cuda": "the driver's newest CUDA",
     "gpu_name": "GPU",
     "capability": "compute capability",
     "torch": "PyTorch",
