@@ -28,14 +28,13 @@ def findings(rules: Iterable[Rule], paste: Paste, facts: Facts) -> list[Finding]
         What the text, or the machine, states.
     """
     found: list[tuple[int, int, Finding]] = []
+    hidden: set[str] = set()
     for rule in rules:
         evidence = evidence_of(rule, paste, facts)
         if evidence is not None:
             at, words = evidence
             found.append((-rule.rank, at, finding(rule, words, facts)))
-    hidden = {
-        cause for rule in rules for cause in rule.hides if any(rule.id == each.id for _, _, each in found)
-    }
+            hidden.update(rule.hides)
     return [each for _, _, each in sorted(found, key=lambda one: one[:2]) if each.id not in hidden]
 
 

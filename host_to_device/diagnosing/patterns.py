@@ -7,6 +7,7 @@ contain, and the expression then reads only the characters around these words.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 
 BEFORE, AFTER = 320, 480  # characters around the words that the expression reads
@@ -52,24 +53,26 @@ def words(pattern: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _options(pattern: str) -> list[str]:
-    """Split a pattern at the bars that are not in brackets."""
-    options, depth, start, at = [], 0, 0, 0
+def _brackets(pattern: str, at: int = 0) -> Iterator[tuple[int, str, int]]:
+    """Yield each place from `at` on with its sign and how many groups are open after it; escapes and classes yield none."""
+    depth = 0
     while at < len(pattern):
         sign = pattern[at]
         if sign == "\\":
             at += 1
         elif sign == "[":
             at = _class_end(pattern, at)
-        elif sign == "(":
-            depth += 1
-        elif sign == ")":
-            depth -= 1
-        elif sign == "|" and depth == 0:
-            options.append(pattern[start:at])
-            start = at + 1
+        else:
+            depth += (sign == "(") - (sign == ")")
+            yield at, sign, depth
         at += 1
-    return [*options, pattern[start:]]
+
+
+def _options(pattern: str) -> list[str]:
+    """Split a pattern at the bars that are not in brackets."""
+    bars = [at for at, sign, depth in _brackets(pattern) if sign == "|" and depth == 0]
+    starts, ends = [0, *(at + 1 for at in bars)], [*bars, len(pattern)]
+    return [pattern[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 def _class_end(pattern: str, at: int) -> int:
@@ -81,20 +84,8 @@ def _class_end(pattern: str, at: int) -> int:
 
 
 def _group_end(pattern: str, at: int) -> int:
-    depth = 0
-    while True:
-        sign = pattern[at]
-        if sign == "\\":
-            at += 1
-        elif sign == "[":
-            at = _class_end(pattern, at)
-        elif sign == "(":
-            depth += 1
-        elif sign == ")":
-            depth -= 1
-            if depth == 0:
-                return at
-        at += 1
+    """Return the place of the bracket that ends the group that begins at a place."""
+    return next(place for place, sign, depth in _brackets(pattern, at) if sign == ")" and depth == 0)
 
 
 def _best(option: str) -> tuple[str, ...]:

@@ -61,8 +61,8 @@ assert not t.has_times and "2 waits of the host" in t.summary() and t.idle == 0
     ]
 
 
-def test_the_launch_errors_that_hints_look_for(rehearsed):
-    code = """
+# Launches without a block, and with too many threads in one; test_versions.py runs them with Colab's versions.
+TOO_FEW_AND_TOO_MANY = """
 d = cuda.to_device(x)
 for sizes in (0, 32), (1, 2_000):
     try:
@@ -70,5 +70,8 @@ for sizes in (0, 32), (1, 2_000):
     except Exception as error:
         print(f"{type(error).__name__}: {error}")
 """
-    no_block, large = rehearsed(BEGIN + code).splitlines()
+
+
+def test_the_launch_errors_that_hints_look_for(rehearsed):
+    no_block, large = rehearsed(BEGIN + TOO_FEW_AND_TOO_MANY).splitlines()
     assert no_block == NO_BLOCK_OF_0_30 and large.startswith(LARGE_OF_0_30)

@@ -118,12 +118,7 @@ print(*hidden.as_dict().values(), hidden.launches)
         assert colab_rehearsed(test_counts.BEGIN + code) == "30 120000 30 120000 0 0 60 30 10 10\n"
 
     def test_the_launch_errors_that_hints_look_for(self, colab_rehearsed):
-        code = """
-d = cuda.to_device(x)
-for sizes in (0, 32), (1, 2_000):
-    try:
-        add[sizes](d, d, d)
-    except Exception as error:
-        print(f"{type(error).__name__}: {error}")
-"""
-        assert colab_rehearsed(test_counts.BEGIN + code).splitlines() == [OF_COLAB] * 2
+        assert (
+            colab_rehearsed(test_counts.BEGIN + test_counts.TOO_FEW_AND_TOO_MANY).splitlines()
+            == [OF_COLAB] * 2
+        )
