@@ -66,9 +66,9 @@ def alarms(case: Case, **options) -> list[str]:
     ]
 
 
-def missed(wrong: Wrong, **options) -> list[str]:
+def missed(wrong: Wrong, seconds: float = SECONDS, **options) -> list[str]:
     """Say what the check of a wrong case lacks, or says besides that is not so; nothing if all is well."""
-    return _missed(wrong, SECONDS, options) and _missed(wrong, PATIENT, options)
+    return _missed(wrong, seconds, options) and _missed(wrong, PATIENT, options)
 
 
 def _missed(wrong: Wrong, seconds: float, options: dict) -> list[str]:
