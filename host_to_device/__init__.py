@@ -16,6 +16,7 @@ _NAMES = {
     "counting": ["count"],
     "counting.timelines": ["timeline"],
     "diagnosing": ["doctor"],
+    "diagnosing.machine_code": ["code_in", "known_wheels"],
     "exercises": ["answer", "progress"],
     "exploring.banks": ["explore_banks"],
     "exploring.convolutions": ["explore_convolution"],
@@ -49,6 +50,8 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from host_to_device.counting import count as count
     from host_to_device.counting.timelines import timeline as timeline
     from host_to_device.diagnosing import doctor as doctor
+    from host_to_device.diagnosing.machine_code import code_in as code_in
+    from host_to_device.diagnosing.machine_code import known_wheels as known_wheels
     from host_to_device.exercises import answer as answer
     from host_to_device.exercises import progress as progress
     from host_to_device.exploring.banks import explore_banks as explore_banks

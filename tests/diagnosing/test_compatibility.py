@@ -1,0 +1,167 @@
+"""Driver, program, GPU: what happens, as NVIDIA's documents say it.
+
+The cases were written from the documents before the rules:
+
+- minor: CUDA Compatibility, "Minor Version Compatibility": a program built with CUDA 11 or later runs on a driver of the
+  same major release (tables 1 and 2: 450, 525 and 580; before CUDA 11 the toolkit's own driver); PTX is excepted.
+- newer: CUDA Compatibility, "Backward compatibility": newer drivers run older programs.
+- binary: CUDA Programming Guide, "Binary Compatibility": a cubin for X.y runs on X.z with z >= y.
+- ptx: CUDA Programming Guide, "PTX Compatibility": PTX compiles for its compute capability and every higher one.
+- specific, family: CUDA Programming Guide, "Feature Set Compiler Targets", and NVIDIA's blog post on family-specific
+  features: `a` for one compute capability, `f` for the family, with no other architecture for PTX either.
+- volta: Turing Compatibility Guide, "Compatibility between Volta and Turing": sm_70 runs on 7.5.
+- numba: numba-cuda, "CUDA Minor Version Compatibility".
+"""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import host_to_device as h2d
+from host_to_device.diagnosing.compatibility import NEW_PTX, NO_IMAGE, OLD_DRIVER, decide
+from host_to_device.diagnosing.machine_code import Code, order
+
+ANSWERS = {
+    "runs": ("runs", ""),
+    "compiles": ("compiles", ""),
+    "old driver": ("fails", OLD_DRIVER),
+    "no image": ("fails", NO_IMAGE),
+    "new PTX": ("fails", NEW_PTX),
+}
+
+# document | newest CUDA of the driver | CUDA of the program | SASS | PTX | compute capability | answer
+CASES = """
+minor    | 12.4  | 12.4  | 8.0 9.0       |            | 9.0  | runs
+minor    | 12.0  | 12.9  | 8.0 9.0       |            | 9.0  | runs
+minor    | 11.0  | 11.8  | 8.0           |            | 8.0  | runs
+minor    | 13.0  | 13.2  | 7.5 12.0      |            | 7.5  | runs
+minor    | 12.9  | 13.0  | 7.5 12.0      |            | 7.5  | old driver
+minor    | 11.8  | 12.0  | 8.0           |            | 8.0  | old driver
+minor    | 11.8  | 12.0  | 8.0           | 8.0        | 9.0  | old driver
+minor    | 10.2  | 11.0  | 7.0           |            | 7.0  | old driver
+minor    | 10.1  | 10.2  | 7.0           |            | 7.0  | old driver
+minor    | 10.2  | 10.1  | 7.0           |            | 7.0  | runs
+minor    | 9.2   | 10.0  | 7.0           |            | 7.0  | old driver
+newer    | 13.0  | 11.7  | 8.6           |            | 8.6  | runs
+newer    | 12.4  | 10.2  | 7.0           |            | 7.0  | runs
+newer    | 12.10 | 12.9  | 8.0           | 8.0        | 9.0  | compiles
+binary   | 12.4  | 12.4  | 8.0           |            | 8.6  | runs
+binary   | 12.4  | 12.4  | 8.0           |            | 8.9  | runs
+binary   | 12.4  | 12.4  | 8.6           |            | 8.0  | no image
+binary   | 12.4  | 12.4  | 8.6           |            | 9.0  | no image
+binary   | 12.4  | 12.4  | 9.0           |            | 8.9  | no image
+binary   | 12.8  | 12.8  | 10.0          |            | 12.0 | no image
+binary   | 12.9  | 12.9  | 10.0          |            | 10.3 | runs
+binary   | 12.9  | 12.9  | 1.0           |            | 10.0 | no image
+binary   | 12.8  | 12.8  | 12.0          |            | 12.1 | runs
+binary   | 12.8  | 12.4  | 5.0 6.0 9.0   |            | 12.0 | no image
+volta    | 12.4  | 12.4  | 7.0           |            | 7.5  | runs
+ptx      | 12.8  | 12.4  | 8.0           | 9.0        | 12.0 | compiles
+ptx      | 12.8  | 12.4  | 8.0           | 9.0        | 8.6  | runs
+ptx      | 12.4  | 12.4  | 9.0           | 9.0        | 8.9  | no image
+ptx      | 12.4  | 12.4  |               | 5.0        | 8.9  | compiles
+ptx      | 12.4  | 12.4  |               | 12.0       | 9.0  | no image
+ptx      | 12.4  | 12.8  | 8.0           | 8.0        | 9.0  | new PTX
+ptx      | 12.9  | 12.10 | 8.0           | 8.0        | 9.0  | new PTX
+ptx      | 12.4  | 12.8  | 8.0           | 8.0        | 8.6  | runs
+ptx      | 12.4  | 12.8  | 8.0           | 9.0        | 7.5  | no image
+ptx      | 13.0  | 12.9  | 8.0           | 8.0        | 12.0 | compiles
+specific | 12.8  | 12.8  | 9.0a          |            | 9.0  | runs
+specific | 12.9  | 12.9  | 10.0a         |            | 10.3 | no image
+specific | 12.8  | 12.8  | 10.0a         |            | 12.0 | no image
+specific | 12.8  | 12.8  |               | 9.0a       | 9.0  | compiles
+specific | 12.8  | 12.8  |               | 9.0a       | 10.0 | no image
+family   | 12.9  | 12.9  | 10.0f         |            | 10.0 | runs
+family   | 12.9  | 12.9  | 10.0f         |            | 10.3 | runs
+family   | 12.9  | 12.9  | 10.3f         |            | 10.0 | no image
+family   | 12.9  | 12.9  | 10.0f         |            | 12.0 | no image
+family   | 12.9  | 12.9  |               | 10.0f      | 10.3 | compiles
+family   | 12.9  | 12.9  |               | 10.0f      | 12.0 | no image
+numba    | 12.4  | 12.0  |               |            | 8.6  | compiles
+numba    | 12.4  | 12.9  |               |            | 12.0 | compiles
+numba    | 12.4  | 13.0  |               |            | 8.6  | old driver
+"""
+ROWS = [[part.strip() for part in line.split("|")] for line in CASES.strip().splitlines()]
+
+MINORS = {5: (0, 2), 6: (0, 1), 7: (0, 5), 8: (0, 6, 9), 9: (0,), 10: (0, 3), 12: (0, 1)}
+CARDS = [f"{major}.{minor}" for major, minors in MINORS.items() for minor in minors]
+ARCHITECTURES = st.sampled_from([f"{card}{suffix}" for card in CARDS for suffix in ("", "", "a", "f")])
+RELEASES = st.sampled_from(
+    [f"{major}.{minor}" for major in (10, 11, 12, 13) for minor in (0, 1, 2, 8, 9, 10)]
+)
+CODES = st.builds(
+    lambda sass, ptx: Code("x", tuple(sorted(sass, key=order)), tuple(sorted(ptx, key=order))),
+    st.sets(ARCHITECTURES, max_size=4),
+    st.sets(ARCHITECTURES, max_size=2),
+)
+works = {"runs": 2, "compiles": 1, "fails": 0}
+
+
+def test_there_are_cases_of_every_document_and_every_answer():
+    assert len(ROWS) >= 30
+    assert {row[-1] for row in ROWS} == set(ANSWERS)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[" ".join(row[:-1]) for row in ROWS])
+def test_the_documents_are_followed(row):
+    _, driver, built_for, sass, ptx, capability, answer = row
+    outcome = decide(driver, built_for, Code("x", tuple(sass.split()), tuple(ptx.split())), capability)
+    assert (outcome.kind, outcome.message) == ANSWERS[answer]
+    assert outcome.why.endswith(".")
+
+
+@given(RELEASES, RELEASES, RELEASES, CODES, st.sampled_from(CARDS))
+def test_a_newer_driver_never_hurts(one, other, built_for, code, card):
+    old, new = sorted((one, other), key=order)
+    assert works[decide(old, built_for, code, card).kind] <= works[decide(new, built_for, code, card).kind]
+
+
+@given(RELEASES, RELEASES, CODES, ARCHITECTURES, st.sampled_from(CARDS))
+def test_more_machine_code_never_hurts(driver, built_for, code, more, card):
+    if not code.sass and not code.ptx:
+        return  # a package without any code compiles at run time
+    richer = Code("x", tuple(sorted({*code.sass, more}, key=order)), code.ptx)
+    before, after = (decide(driver, built_for, each, card) for each in (code, richer))
+    assert works[before.kind] <= works[after.kind]
+
+
+@given(RELEASES, CODES, st.sampled_from(CARDS))
+def test_code_for_exactly_this_gpu_runs_with_the_programs_own_driver(release, code, card):
+    richer = Code("x", tuple(sorted({*code.sass, card}, key=order)), code.ptx)
+    assert decide(release, release, richer, card).kind == "runs"
+
+
+@given(RELEASES, RELEASES, CODES, st.sampled_from(CARDS))
+def test_only_a_failure_has_a_message(driver, built_for, code, card):
+    outcome = decide(driver, built_for, code, card)
+    assert (outcome.kind == "fails") == bool(outcome.message)
+
+
+@pytest.mark.parametrize("wrong", ["12", "", "12.x", 12.4, None, "12.4.1", "-1.0"])
+def test_a_version_that_is_none_is_refused(wrong):
+    for arguments in ((wrong, "12.4", "9.0"), ("12.4", wrong, "9.0"), ("12.4", "12.4", wrong)):
+        with pytest.raises(ValueError, match=r"a version has to be text such as '12\.4'"):
+            decide(*arguments[:2], Code("x", ("9.0",)), arguments[2])
+
+
+def test_the_messages_are_those_that_the_driver_gives():
+    """The rehearsal's driver has the texts of CUDA's own headers."""
+    from tests.diagnosing.test_rules import ROOT
+
+    texts = (ROOT / "rehearsal" / "driver" / "errors.cpp").read_text(encoding="utf-8")
+    assert f'"{NO_IMAGE}"' in texts and f'"{NEW_PTX}"' in texts
+
+
+def test_what_users_of_real_wheels_have_met():
+    """PyTorch 2.6 has no code for the RTX 50 series, 2.9 none for Pascal; CuPy's PTX helps a GPU that is newer than it."""
+    wheels = {(wheel.name, wheel.version): wheel for wheel in h2d.known_wheels()}
+
+    def kind(name, version, driver, card):
+        wheel = wheels[name, version]
+        return decide(driver, wheel.cuda, wheel, card)
+
+    assert kind("torch", "2.6.0", "12.8", "12.0").message == NO_IMAGE
+    assert kind("torch", "2.9.1", "12.8", "6.1").message == NO_IMAGE
+    assert kind("torch", "2.9.1", "12.8", "12.0").kind == "runs"
+    assert kind("torch", "2.15.0", "12.9", "9.0").message == OLD_DRIVER
+    assert kind("cupy-cuda11x", "13.6.0", "12.8", "12.0").kind == "compiles"
