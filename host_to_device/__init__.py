@@ -30,6 +30,7 @@ _NAMES = {
     "inspecting.comparing": ["compare"],
     "inspecting.occupancy": ["occupancy"],
     "inspecting.showing": ["show"],
+    "inspecting.stack": ["stack"],
     "measuring.experiments": ["experiment"],
     "measuring.predicting": ["predict", "records"],
     "measuring.timing": ["time"],
@@ -66,6 +67,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from host_to_device.inspecting.comparing import compare as compare
     from host_to_device.inspecting.occupancy import occupancy as occupancy
     from host_to_device.inspecting.showing import show as show
+    from host_to_device.inspecting.stack import stack as stack
     from host_to_device.measuring.experiments import experiment as experiment
     from host_to_device.measuring.predicting import predict as predict
     from host_to_device.measuring.predicting import records as records

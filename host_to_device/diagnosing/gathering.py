@@ -109,6 +109,12 @@ def output(*command: str) -> str:
     return done.stdout[:MOST_CHARACTERS].decode("utf-8", errors="replace")
 
 
+def kernel_version(text: str) -> str:
+    """Return the version of NVIDIA's kernel-mode driver from /proc/driver/nvidia/version; "" if the text has none."""
+    found = re.search(r"NVRM version: .{0,80}?\b(\d{3}\.[\d.]+)", text)
+    return found[1] if found else ""
+
+
 def nvidia_smi() -> str:
     """Return what nvidia-smi prints; in WSL it may stand outside the path."""
     return output("nvidia-smi") or output("/usr/lib/wsl/lib/nvidia-smi")
@@ -202,10 +208,9 @@ def facts_of(snapshot: dict[str, Any]) -> Facts:
 
     take("platform", snapshot.get("platform"), f"this machine: {snapshot.get('platform')}")
     take("pip", snapshot.get("executable") and f"{snapshot['executable']} -m pip", "")
-    kernel = re.search(r"NVRM version: .{0,80}?\b(\d{3}\.[\d.]+)", snapshot.get("kernel_driver") or "")
-    if kernel:
-        take("kernel_driver", kernel[1], f"/proc/driver/nvidia/version: {kernel[1]}")
-        take("driver", kernel[1], f"/proc/driver/nvidia/version: {kernel[1]}")
+    if kernel := kernel_version(snapshot.get("kernel_driver") or ""):
+        take("kernel_driver", kernel, f"/proc/driver/nvidia/version: {kernel}")
+        take("driver", kernel, f"/proc/driver/nvidia/version: {kernel}")
     if kernel or snapshot.get("modules_loaded"):
         take("driver_loaded", "yes", "the kernel module nvidia is loaded")
     if snapshot.get("libcuda"):

@@ -1,4 +1,4 @@
-"""The errors of `h2d.show`, `h2d.compare` and `h2d.occupancy`: one line each, without a traceback in notebooks."""
+"""The errors of this room: one line each, without a traceback in notebooks."""
 
 from __future__ import annotations
 
@@ -31,3 +31,7 @@ def at_line(number: int, words: str, text: str) -> str:
     text = text.strip()
     shown = text if len(text) <= 80 else text[:79].rstrip() + "…"
     return f"line {number}: {words}" + (f"   in:  {shown}" if shown else "")
+
+
+class CannotRead(OneLine, ValueError):
+    """What a process has loaded cannot be read; the message says why."""

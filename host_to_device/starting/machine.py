@@ -11,7 +11,7 @@ import sys
 from dataclasses import dataclass
 
 from host_to_device import standins
-from host_to_device.support.installed import SetUpError, is_installed, version_of
+from host_to_device.support.installed import REHEARSAL, SetUpError, is_installed, version_of
 
 # Asked in a child process: initialising CUDA in this one would break every later fork of it.
 PROBE = """
@@ -41,9 +41,6 @@ print(json.dumps({"cuda": version.value, "gpus": gpus}))
 PROBE_SECONDS = 60
 
 CHOICES = ("gpu", "stand-in")
-
-# How the name of a device begins that computes on the CPU as a GPU would (rehearsal/ of the course's repository).
-REHEARSAL = "rehearsal, not a GPU"
 
 # What start() chose, one of CHOICES; None before it has run.
 chosen: str | None = None

@@ -7,6 +7,9 @@ from importlib import metadata
 
 from host_to_device.support.messages import OneLine
 
+# How the name of a device begins that computes on the CPU as a GPU would (rehearsal/ of the course's repository).
+REHEARSAL = "rehearsal, not a GPU"
+
 
 class SetUpError(OneLine, RuntimeError):
     """Something is missing on this machine: the message says what to do.
