@@ -132,6 +132,22 @@ def decide(driver_cuda: str, built_for: str, code: HasCode, capability: str) -> 
     )
 
 
+def reach(code: HasCode) -> tuple[str, str] | None:
+    """Return the oldest and the newest compute capability that code may run on, or None where there is no code.
+
+    The newest one is "8.9" for machine code of 8.6, whose minor number may rise, and "99.9" where PTX compiles for all
+    that comes. Between the two there may be GPUs that it does not run on: `decide` says it of one.
+    """
+    architectures = [order(each) for each in (*code.sass, *code.ptx)]
+    if not architectures:
+        return None
+    ends = [(major, minor if suffix == "a" else 9) for major, minor, suffix in architectures]
+    if any(not order(each)[2] for each in code.ptx):
+        ends.append((99, 9))
+    oldest, newest = min(architectures), max(ends)
+    return f"{oldest[0]}.{oldest[1]}", f"{newest[0]}.{newest[1]}"
+
+
 def _release(version: str) -> tuple[int, int]:
     major, _, minor = version.partition(".") if isinstance(version, str) else ("", "", "")
     if not (major.isdecimal() and minor.isdecimal()):

@@ -8,6 +8,7 @@ from typing import Any
 
 from host_to_device.diagnosing import matrix
 from host_to_device.diagnosing.facts import Facts
+from host_to_device.diagnosing.machine_code import Code
 
 COLUMN = 12
 # What a text states, in the words of the report.
@@ -55,6 +56,10 @@ def of_machine(snapshot: dict[str, Any], facts: Facts) -> tuple[str, ...]:
             _cupy(name, number) for name, number in installed.items() if name.startswith("cupy")
         )
         or "none",
+        "GPU code": "; ".join(
+            str(Code(name, tuple(has["sass"]), tuple(has["ptx"])))
+            for name, has in (snapshot.get("code") or {}).items()
+        ),
         "numba-cuda": ", ".join(
             f"{name} {installed[name]}" for name in ("numba-cuda", "numba-cuda-mlir") if name in installed
         )
@@ -67,7 +72,7 @@ def of_machine(snapshot: dict[str, Any], facts: Facts) -> tuple[str, ...]:
         or "no variable of CUDA is set",
     }
     head = f"This machine: {platform.system()} {snapshot.get('machine')}, Python {snapshot.get('python')}"
-    return (head, *(f"  {name:<{COLUMN}}{value}" for name, value in rows.items()))
+    return (head, *(f"  {name:<{COLUMN}}{value}" for name, value in rows.items() if value))
 
 
 def _driver(facts: Facts, snapshot: dict[str, Any]) -> str:
@@ -152,6 +157,11 @@ def notes(facts: Facts) -> tuple[str, ...]:
             "brings. If an import ends with an undefined symbol, unset it."
         )
     torch = facts.get("torch")
-    if torch and matrix.numbers(torch.value)[:2] > matrix.numbers(matrix.newest_known_torch())[:2]:
+    unknown = "torch_oldest_card" not in facts
+    if (
+        torch
+        and unknown
+        and matrix.numbers(torch.value)[:2] > matrix.numbers(matrix.newest_known_torch())[:2]
+    ):
         found.append(NEWER_TORCH.format(torch=torch.value))
     return tuple(found)

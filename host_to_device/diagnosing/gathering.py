@@ -14,10 +14,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from host_to_device.diagnosing import compatibility, machine_code
 from host_to_device.diagnosing.facts import Fact, Facts, derive, take_cupy
 from host_to_device.diagnosing.facts import read as read_facts
 
@@ -37,6 +39,10 @@ DISTRIBUTIONS = re.compile(
     r"|nvidia-.+|cuda-(bindings|core|toolkit|pathfinder))",
     re.IGNORECASE,
 )
+# The libraries that have the GPU code of PyTorch and CuPy.
+TORCH_CODE = re.compile(r"/torch/lib/[^/]*torch_cuda[^/]*\.(so|dll)$")
+CUPY_CODE = re.compile(r"/cupy/.+\.(so|pyd)$")
+SECONDS_FOR_CODE = 1  # for one package: as a rule a quarter of a second, from a cold disk a second
 SYSTEM = Path("/")
 
 
@@ -72,7 +78,10 @@ def gather(system: Path = SYSTEM) -> dict[str, Any]:
         ][:3],
         "container": lambda: container(system),
     }
-    return {name: attempted(probe) for name, probe in probes.items()}
+    found = {name: attempted(probe) for name, probe in probes.items()}
+    if found["capabilities"]:  # beside a GPU
+        found["code"] = attempted(lambda: gpu_code(found["distributions"] or {}, found["torch"] or {}))
+    return found
 
 
 def attempted(probe: Callable[[], Any]) -> Any:
@@ -173,6 +182,44 @@ def torch_build() -> dict[str, str]:
     return {}
 
 
+def gpu_code(installed: dict[str, str], torch: dict[str, str]) -> dict[str, dict[str, list[str]]]:
+    """Return the compute capabilities with machine code and with PTX in the installed PyTorch and CuPy.
+
+    Parameters
+    ----------
+    installed
+        The versions of the packages, by name.
+    torch
+        What the installed PyTorch was built for.
+    """
+    wanted = []
+    if torch.get("cuda"):
+        wanted.append(("torch", torch["__version__"].partition("+")[0], torch["cuda"], TORCH_CODE))
+    cupys = [name for name in installed if name.startswith("cupy-cuda")]
+    if len(cupys) == 1:
+        wanted.append((cupys[0], installed[cupys[0]], "", CUPY_CODE))
+    found = {}
+    for name, version, cuda, libraries in wanted:
+        code = attempted(partial(code_of, name, version, cuda, libraries))
+        if code and (code.sass or code.ptx):
+            found[name] = {"sass": list(code.sass), "ptx": list(code.ptx)}
+    return found
+
+
+def code_of(
+    name: str, version: str, cuda: str, libraries: re.Pattern[str]
+) -> machine_code.Wheel | machine_code.Code:
+    """Return the code of an installed package: what is stored of its wheel, otherwise what its libraries have.
+
+    To read PyTorch's libraries takes a quarter of a second, and more than a second where no part of the file is in
+    memory yet; to ask PyTorch itself means to import it.
+    """
+    for wheel in machine_code.known_wheels():
+        if (wheel.name, wheel.version) == (name, version) and cuda in ("", wheel.cuda):
+            return wheel
+    return machine_code.of_package(name, libraries, SECONDS_FOR_CODE)
+
+
 def wsl(system: Path) -> dict[str, Any]:
     """Return what tells WSL: its kernel, its device and its libraries; nothing elsewhere."""
     kernel = text_of(system / "proc/version")
@@ -264,6 +311,11 @@ def _distributions(snapshot: dict[str, Any], take: Callable[[str, object, str], 
         take("torch_cuda", build.get("cuda"), f"{words}, built for CUDA {build.get('cuda')}")
         kind = "cuda" if build.get("cuda") else "rocm" if build.get("hip") else "cpu" if build else ""
         take("torch_kind", kind, f"{words}, built for {'the CPU' if kind == 'cpu' else kind}")
+    for name, has in (snapshot.get("code") or {}).items():
+        code = machine_code.Code(name, tuple(has["sass"]), tuple(has["ptx"]))
+        oldest, newest = compatibility.reach(code) or ("", "")
+        take(f"{name.partition('-')[0]}_oldest_card", oldest, str(code))
+        take(f"{name.partition('-')[0]}_newest_card", newest, str(code))
     for name in ("nvidia-nvvm", "nvidia-cuda-nvcc-cu12", "nvidia-cuda-nvcc", "nvidia-cuda-nvrtc"):
         if release := re.match(r"\d{2}\.\d", installed.get(name, "")):
             take("ptx_maker", release[0], f"{name} {installed[name]}")

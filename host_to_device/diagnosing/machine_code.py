@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from time import perf_counter
 from typing import IO, NamedTuple
 
 from host_to_device.support.installed import SetUpError
@@ -181,6 +182,28 @@ def code_in(path: str | os.PathLike[str]) -> Code:
         if place.is_file():
             return _code(place.name, _of_wheel(place) if WHEEL.search(place.name) else _of_files([place]))
         return _code(name, _of_files(_of_package(name)))
+
+
+def of_package(name: str, only: re.Pattern[str], seconds: float) -> Code:
+    """Return the code of those libraries of an installed package whose paths have a pattern.
+
+    Raises
+    ------
+    TimeoutError
+        They could not be read in this time.
+    SetUpError
+        There is no such package.
+    """
+    end = perf_counter() + seconds
+
+    def in_time(found: Iterable[Fatbin]) -> Iterator[Fatbin]:
+        for each in found:
+            if perf_counter() > end:
+                raise TimeoutError
+            yield each
+
+    paths = (path for path in _of_package(name) if only.search(path.as_posix()))
+    return _code(name, in_time(_of_files(paths)))
 
 
 def known_wheels() -> list[Wheel]:

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import host_to_device as h2d
-from host_to_device.diagnosing.compatibility import NEW_PTX, NO_IMAGE, OLD_DRIVER, decide
+from host_to_device.diagnosing.compatibility import NEW_PTX, NO_IMAGE, OLD_DRIVER, decide, reach
 from host_to_device.diagnosing.machine_code import Code, order
 
 ANSWERS = {
@@ -135,6 +135,21 @@ def test_code_for_exactly_this_gpu_runs_with_the_programs_own_driver(release, co
 def test_only_a_failure_has_a_message(driver, built_for, code, card):
     outcome = decide(driver, built_for, code, card)
     assert (outcome.kind == "fails") == bool(outcome.message)
+
+
+@given(CODES, st.sampled_from(CARDS))
+def test_no_code_runs_outside_of_its_reach(code, card):
+    ends = reach(code)
+    assert (ends is None) == (not code.sass and not code.ptx)
+    if ends and decide("13.9", "13.0", code, card).kind != "fails":
+        assert order(ends[0]) <= order(card) <= order(ends[1])
+
+
+def test_the_reach_of_code():
+    assert reach(Code("x", ("7.5", "8.6"))) == ("7.5", "8.9")
+    assert reach(Code("x", ("7.5", "9.0a"))) == ("7.5", "9.0")
+    assert reach(Code("x", ("7.5",), ("8.0",))) == ("7.5", "99.9")
+    assert reach(Code("x", (), ("10.0f",))) == ("10.0", "10.9")
 
 
 @pytest.mark.parametrize("wrong", ["12", "", "12.x", 12.4, None, "12.4.1", "-1.0"])

@@ -11,6 +11,7 @@ import pytest
 
 from host_to_device import __main__ as command_line
 from host_to_device.diagnosing import gathering, matrix, of_snapshot
+from tests.diagnosing import fatbins
 
 ROOT = Path(__file__).resolve().parents[2]
 SMI = """
@@ -114,6 +115,83 @@ LINUX_DRIVER = {
 )
 def test_a_fault_of_a_machine_is_named_first(changes, cause):
     assert found(changes)[:1] == [cause]
+
+
+def with_code(card, code, **changes):
+    return {**T4, "capabilities": [card], "code": code, **changes}
+
+
+@pytest.mark.parametrize(
+    ("card", "sass", "ptx", "causes"),
+    [
+        ("8.9", ["8.0", "8.6"], [], []),
+        ("9.0", ["8.0", "8.6"], [], ["torch-too-old-for-card"]),
+        ("12.1", ["9.0", "12.0"], [], []),
+        ("12.1", ["9.0", "12.0a"], [], ["torch-too-old-for-card"]),
+        ("12.0", ["8.0"], ["9.0"], []),
+        ("7.0", ["7.5", "8.0"], ["9.0"], ["torch-too-new-for-card"]),
+    ],
+)
+def test_the_code_in_the_installed_build_decides(card, sass, ptx, causes):
+    """Also against the table by version: 2.5 for CUDA 12.4 has code for 5.0 to 9.0, says PyTorch's documentation."""
+    assert found(with_code(card, {"torch": {"sass": sass, "ptx": ptx}})) == causes
+
+
+def test_a_cupy_whose_compiler_has_dropped_the_card_is_found_before_it_fails():
+    code = {"cupy-cuda13x": {"sass": ["7.5", "8.0"], "ptx": ["12.0"]}}
+    driver = SMI.replace("CUDA Version: 12.4", "CUDA Version: 13.0").replace("550.54.14", "580.65.06")
+    machine = with_code(
+        "6.1", code, nvidia_smi=driver, kernel_driver="", distributions={"cupy-cuda13x": "14.2.0"}, torch={}
+    )
+    [finding] = of_snapshot(machine).findings
+    assert (
+        finding.id == "nvrtc-dropped-card"
+        and "cupy-cuda13x: SASS for 7.5, 8.0; PTX for 12.0" in finding.evidence
+    )
+    assert found({**machine, "capabilities": ["7.5"]}) == []
+
+
+def test_a_report_shows_the_code_of_the_installed_builds():
+    shown = str(of_snapshot(with_code("7.5", {"torch": {"sass": ["7.5", "9.0"], "ptx": []}})))
+    assert "  GPU code    torch: SASS for 7.5, 9.0\n" in shown
+    assert "GPU code" not in str(of_snapshot(T4))
+
+
+def test_the_code_of_a_wheel_that_is_stored_is_not_read_again(monkeypatch):
+    monkeypatch.setattr(
+        gathering.machine_code, "of_package", lambda *_: pytest.fail("the libraries were read")
+    )
+    code = gathering.gpu_code(
+        {"torch": "2.6.0", "cupy-cuda12x": "13.6.0"}, {"__version__": "2.6.0+cu124", "cuda": "12.4"}
+    )
+    assert code["torch"]["sass"][-1] == "9.0" and code["cupy-cuda12x"]["ptx"] == ["10.0"]
+
+
+def test_other_builds_are_read_from_their_libraries(monkeypatch, tmp_path):
+    folder = tmp_path / "torch" / "lib"
+    folder.mkdir(parents=True)
+    (folder / "libtorch_cuda.so").write_bytes(fatbins.code(["8.0", "9.0"]))
+    (folder / "libtorch_cpu.so").write_bytes(fatbins.code(["3.5"]))
+    asked = []
+
+    def package(name):
+        asked.append(name)
+        return sorted(folder.iterdir())
+
+    monkeypatch.setattr(gathering.machine_code, "_of_package", package)
+    build = {"__version__": "2.6.0+cu126", "cuda": "12.6"}  # stored is the wheel of PyPI, for CUDA 12.4
+    assert gathering.gpu_code({}, build) == {"torch": {"sass": ["8.0", "9.0"], "ptx": []}}
+    assert gathering.gpu_code({}, {"__version__": "2.6.0+cpu"}) == {} and asked == ["torch"]
+    monkeypatch.setattr(gathering, "SECONDS_FOR_CODE", -1)
+    assert gathering.gpu_code({}, build) == {}
+
+
+def test_code_is_read_beside_a_gpu_only(monkeypatch, tmp_path):
+    monkeypatch.setattr(gathering, "gpu_code", lambda *_: {"torch": {"sass": ["9.0"], "ptx": []}})
+    monkeypatch.setattr(gathering, "output", lambda *_: "")
+    assert "code" not in gathering.gather(tmp_path)
+    monkeypatch.setattr(gathering, "output", lambda *_: "9.0\n")
+    assert gathering.gather(tmp_path)["code"]["torch"]["sass"] == ["9.0"]
 
 
 def test_a_command_names_this_python():
