@@ -39,6 +39,7 @@ WHEELS = (
     "cupy-cuda11x==13.6.0",
     "cupy-cuda12x==13.6.0",
     "cupy-cuda13x==14.2.0",
+    "tensorflow==2.20.0",
     "nvidia-cublas-cu12==12.8.4.1",
     "nvidia-cudnn-cu12==9.10.2.21",
     "numba-cuda[cu12]==0.30.4",
@@ -50,7 +51,7 @@ CUDA_OF_PTX = (
     {f"7.{minor}": f"11.{minor}" for minor in range(9)}
     | {f"8.{minor}": f"12.{minor}" for minor in range(6)}
     | {f"8.{minor}": f"12.{minor + 1}" for minor in range(6, 9)}
-    | {f"9.{minor}": f"13.{minor}" for minor in range(5)}
+    | {f"9.{minor}": f"13.{minor}" for minor in range(6)}
 )
 
 
