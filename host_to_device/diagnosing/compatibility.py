@@ -70,12 +70,13 @@ def decide(driver_cuda: str, built_for: str, code: HasCode, capability: str) -> 
     4. Without either, there is no kernel image. (CUDA Runtime API, cudaErrorNoKernelImageForDevice,
        https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html)
 
-    A package without GPU code, such as numba-cuda, compiles for the GPU that it finds, and its linker makes machine code,
-    so rule 3 does not bind it. (https://nvidia.github.io/numba-cuda/user/minor_version_compatibility.html)
+    A package without GPU code, such as numba-cuda, compiles for the GPU that it finds. With nvJitLink it hands the driver
+    machine code, so the second half of rule 3 does not bind it.
+    (https://nvidia.github.io/numba-cuda/user/minor_version_compatibility.html)
 
-    Not decided here: whether the driver knows the GPU at all; Jetson and other Tegra chips, where binary compatibility
-    does not hold; the package cuda-compat, which replaces the user-mode driver. CUDA 12.5 and 12.6 have the same PTX, so
-    for this pair rule 3 is too strict.
+    Not decided here: whether the driver knows the GPU at all (`matrix.drives` says that); Jetson and other Tegra chips,
+    where binary compatibility does not hold; the package cuda-compat, which replaces the user-mode driver. CUDA 12.5 and
+    12.6 have the same PTX, so for this pair rule 3 is too strict.
 
     Parameters
     ----------

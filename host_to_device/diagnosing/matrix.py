@@ -70,6 +70,15 @@ def capability_of(name: str) -> str | None:
     return None
 
 
+def drives(driver_cuda: str, capability: str) -> bool | None:
+    """Return whether a driver that supports CUDA up to a release knows a GPU at all, or None if the table lacks the GPU."""
+    for row in tables()["gpu_drivers"]["rows"]:
+        if capability in row["capabilities"]:
+            driver = numbers(driver_cuda)
+            return numbers(row["first"]) <= driver <= numbers(row.get("last", driver_cuda))
+    return None
+
+
 def cards_of(torch: str, cuda: str) -> tuple[str, str] | None:
     """Return the oldest and the newest compute capability that a build of PyTorch has code for, or None."""
     if numbers(torch) > numbers(newest_known_torch())[:2]:

@@ -289,6 +289,15 @@ def test_an_index_of_pytorch_fits_driver_and_gpu(cuda, capability, index):
 
 
 @pytest.mark.parametrize(
+    ("driver_cuda", "capability", "known"),
+    [("12.8", "12.0", True), ("12.6", "12.0", False), ("13.2", "12.0", True), ("13.0", "7.0", True), ("13.1", "7.0", False),
+     ("11.4", "3.7", True), ("12.0", "3.7", False), ("12.4", "8.7", None)],
+)  # fmt: skip
+def test_a_driver_knows_a_gpu_from_one_branch_to_another(driver_cuda, capability, known):
+    assert matrix.drives(driver_cuda, capability) is known
+
+
+@pytest.mark.parametrize(
     ("changes", "words"),
     [
         ({"distributions": {"nvidia-nvvm": "13.2.51"}}, None),  # another major version: a finding, not a note
