@@ -75,8 +75,10 @@ def decide(driver_cuda: str, built_for: str, code: HasCode, capability: str) -> 
     (https://nvidia.github.io/numba-cuda/user/minor_version_compatibility.html)
 
     Not decided here: whether the driver knows the GPU at all (`matrix.drives` says that); Jetson and other Tegra chips,
-    where binary compatibility does not hold; the package cuda-compat, which replaces the user-mode driver. CUDA 12.5 and
-    12.6 have the same PTX, so for this pair rule 3 is too strict.
+    where binary compatibility does not hold; the package cuda-compat, which replaces the user-mode driver; code that is
+    compressed as CUDA 13 does by default, which drivers before CUDA 12.4 cannot read
+    (https://github.com/pytorch/pytorch/pull/161316). CUDA 12.5 and 12.6 have the same PTX, so for this pair rule 3 is too
+    strict.
 
     Parameters
     ----------

@@ -2,9 +2,10 @@
 
 nvcc puts the code for GPUs into *fatbins*. A fatbin is a header of 16 bytes and a row of entries; an entry is machine
 code for one architecture (a cubin, in the language SASS) or PTX for one architecture. NVIDIA does not document the
-format, so these layouts come from public notes: `fat_elf_header` and `fat_text_header` in RWTH Aachen's Cricket
-(https://github.com/RWTH-ACS/cricket), `fatBinaryHeader` in NVIDIA's own `fatbinary_section.h`, and files that we
-compiled for known architectures with CUDA 13.0, which also show the two bits of the flags that hold the suffix.
+format, so the layout of both headers comes from public notes (`fat_elf_header` and `fat_text_header` in
+https://github.com/n-eiling/cuda-fatbin-decompression), and the two bits of the flags that hold the suffix from files that
+we compiled for known architectures with CUDA 13.0. NVIDIA's cuobjdump 13.4 counts the same entries of each architecture
+in libtorch_cuda.so of PyTorch 2.13 and libcublas.so of CUDA 12.8. It lists machine code for 10.0f as sm_100.
 
 Reading goes forwards only, keeps at most `LARGE` bytes and jumps over the code itself, so a library of several gigabytes
 needs neither its size in memory nor, on a disk, most of its bytes.
@@ -43,11 +44,11 @@ SUFFIXES = ((1 << 20, "a"), (1 << 21, "f"))  # flags: architecture-specific, fam
 SMALL, LARGE = (
     1 << 12,
     1 << 20,
-)  # bytes that are read at once: behind a fatbin, where another one often follows, and later
+)  # bytes read at once: behind a fatbin, where often another one follows, and later
 
 # A library also links other people's kernels: PyTorch's has MAGMA's, which are built for more GPUs, NVSHMEM's with PTX, and
 # some of its own for a single GPU. So what the package as a whole runs on shows in the fatbins for many GPUs: an
-# architecture counts if it is in a third of them. This finds what `torch.cuda.get_arch_list()` says of PyTorch 1.13 to 2.9.
+# architecture counts if it is in a third of them. This finds the lists that PyTorch documents for its builds.
 MANY, SHARE = 3, 1 / 3
 
 BINARY = re.compile(r"\.(so(\.[\d.]+)?|pyd|dll|exe|a|lib|o|obj|fatbin)$", re.IGNORECASE)
@@ -155,7 +156,9 @@ def code_in(path: str | os.PathLike[str]) -> Code:
     Returns
     -------
     Code
-        `sass` and `ptx` list the compute capabilities. Printed, it is one line.
+        Printed, it is one line. `sass` has the compute capabilities with machine code, such as "7.5", "9.0a" (this GPU
+        only) or "10.0f" (its family), and `ptx` those with PTX. What only few kernels have stands in `few` instead, such
+        as "SASS 9.0a". `isa` is the newest version of the PTX language, such as "8.4".
 
     Raises
     ------
@@ -207,7 +210,14 @@ def of_package(name: str, only: re.Pattern[str], seconds: float) -> Code:
 
 
 def known_wheels() -> list[Wheel]:
-    """Return the wheels of PyPI whose GPU code this library knows, each with the day on which its file was read.
+    """Return what `h2d.code_in` found in wheels of PyPI, for Linux on x86.
+
+    Returns
+    -------
+    list of Wheel
+        Each has `name`, `version` and `file`, the release of CUDA that it was built with (`cuda`), its GPU code as in
+        `h2d.code_in` (`sass`, `ptx`, `few`), and the day on which the file was read (`read`). A package that compiles
+        each kernel at run time, such as numba-cuda, has no code.
 
     Examples
     --------
