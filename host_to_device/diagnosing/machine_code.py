@@ -217,7 +217,7 @@ def known_wheels() -> list[Wheel]:
     list of Wheel
         Each has `name`, `version` and `file`, the release of CUDA that it was built with (`cuda`), its GPU code as in
         `h2d.code_in` (`sass`, `ptx`, `few`), and the day on which the file was read (`read`). A package that compiles
-        each kernel at run time, such as numba-cuda, has no code.
+        each kernel at run time, such as numba-cuda, has no code; its `cuda` is the first release that it works with.
 
     Examples
     --------
