@@ -117,9 +117,33 @@ USES_ROW_STACK, WITHOUT_ROW_STACK = (0, 30, 4), (2, 5)
 NUMPY = '"numpy<2.5"'
 
 
+# Packages that show for which CUDA the others are built, the most telling first: numba-cuda calls CUDA through
+# cuda-bindings, a build of CuPy has CUDA in its name, and every build of PyTorch for CUDA brings NVRTC. None: CUDA is the
+# first number of the package's version.
+BUILT_FOR = {
+    "cuda-bindings": None,
+    "cupy-cuda12x": 12,
+    "cupy-cuda13x": 13,
+    "nvidia-cuda-nvrtc-cu12": 12,
+    "nvidia-cuda-nvrtc": None,
+}
+
+
+def cuda_of_packages() -> int | None:
+    """Return the major version of CUDA that the installed packages are built for; None if there are none."""
+    for package, major in BUILT_FOR.items():
+        if numbers := _numbers(version_of(package)):
+            return major or numbers[0]
+    return None
+
+
 def missing_command(machine: Machine) -> str | None:
-    """Return the command that installs what the GPU needs and is not there, or None if nothing is missing."""
-    major = 13 if machine.cuda >= (13, 0) else 12
+    """Return the command that installs what the GPU needs and is not there, or None if nothing is missing.
+
+    A driver for CUDA 13 runs programs built for CUDA 12, too: what is missing has to fit what is installed.
+    """
+    of_packages = cuda_of_packages()
+    major = 13 if machine.cuda >= (13, 0) and of_packages in (None, 13) else 12
     wanted = {
         "cupy": f'"cupy-cuda{major}x[ctk]"',
         "numba_cuda": f'"numba-cuda[cu{major}]"',

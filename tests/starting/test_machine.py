@@ -39,6 +39,7 @@ def on(monkeypatch):
     ) -> None:
         monkeypatch.setattr(machine, "find", lambda: found)
         monkeypatch.setattr(machine, "is_installed", lambda module: module in installed)
+        monkeypatch.setattr(machine, "cuda_of_packages", lambda: None)
         monkeypatch.setattr(machine, "chosen", None)
         monkeypatch.setenv("H2D_MACHINE", choice)
 
@@ -133,6 +134,36 @@ def test_gpu_without_its_packages_gets_the_command_not_a_stand_in(on, cuda, inst
     assert not any(package in command for package in not_wanted)
     with pytest.raises(SetUpError):
         machine.size(stand_in=1, gpu=2)
+
+
+# The packages of Colab's GPU runtime (rehearsal/colab.txt), of the course's own pins, and of PyTorch's builds alone.
+OF_COLAB = {"cuda-bindings": "12.9.7", "nvidia-cuda-nvrtc-cu12": "12.8.93", "numba-cuda": "0.22.2"}
+OF_TODAY = {"cuda-bindings": "13.0.3", "nvidia-cuda-nvrtc": "13.0.88", "numba-cuda": "0.30.4"}
+
+
+@pytest.mark.parametrize(
+    ("driver", "packages", "wanted"),
+    [
+        ((13, 0), OF_COLAB, 12),
+        ((12, 4), OF_COLAB, 12),
+        ((13, 0), OF_TODAY, 13),
+        ((12, 4), OF_TODAY, 12),  # which does not run CUDA 13's packages
+        ((13, 0), {}, 13),
+        ((12, 4), {}, 12),
+        ((13, 0), {"cupy-cuda12x": "14.0.1"}, 12),
+        ((13, 0), {"cupy-cuda13x": "14.2.0", "nvidia-cuda-nvrtc-cu12": "12.8.93"}, 13),
+        ((13, 0), {"nvidia-cuda-nvrtc-cu12": "12.6.77"}, 12),  # PyTorch for CUDA 12
+        ((13, 0), {"nvidia-cuda-nvrtc": "13.0.88"}, 13),  # PyTorch for CUDA 13
+    ],
+)
+def test_what_is_missing_is_advised_for_the_cuda_of_what_is_there(monkeypatch, on, driver, packages, wanted):
+    """cupy-cuda13x beside CUDA 12's packages would bring a second CUDA, which nothing else uses."""
+    asked = machine.cuda_of_packages
+    on(Machine((T4,), "580.65.06", driver), installed=())
+    monkeypatch.setattr(machine, "cuda_of_packages", asked)
+    monkeypatch.setattr(machine, "version_of", lambda name: packages.get(name, "?"))
+    command = machine.missing_command(machine.find())
+    assert f'"cupy-cuda{wanted}x[ctk]" "numba-cuda[cu{wanted}]" "numpy<2.5"' in command
 
 
 def versions(monkeypatch, numba_cuda, numpy):
