@@ -211,6 +211,11 @@ def _merged(one: tuple[int, dict] | None, other: tuple[int, dict]) -> tuple[int,
     return max(one[0], other[0]), threads
 
 
+def unit_of(dtype: np.dtype) -> int:
+    """Return the bytes that the accesses to an array have in common: its element, or a byte where it has fields."""
+    return 1 if dtype.names else max(1, dtype.itemsize)
+
+
 class Memory:
     """The record of the accesses to one allocation.
 
@@ -227,7 +232,7 @@ class Memory:
     report
         Called with every fault.
     unit
-        Bytes that one record stands for: the smallest element that lies there.
+        Bytes that one record stands for: the smallest element that lies there, or field, which may be one byte.
     """
 
     def __init__(
@@ -241,7 +246,7 @@ class Memory:
     ) -> None:
         self.array, self.name, self.space = array, name, space
         self.moment, self.report = moment, report
-        self.unit = unit or max(1, array.dtype.itemsize)
+        self.unit = unit or unit_of(array.dtype)
         self.start = array.__array_interface__["data"][0]
         # Address → last write, last read, last read by another thread, last read by another block, last atomic.
         self.cells: dict[int, list[Access | None]] = {}
@@ -416,7 +421,13 @@ class Tracked:
                 memory.moment.thread,
             )
 
+    def field(self, name: str) -> Tracked:
+        """Return an array's field, one of each record."""
+        return Tracked(self.memory, self.raw[name], self.name, self.whole)
+
     def __getitem__(self, index: Any) -> Any:
+        if type(index) is str:
+            return self.field(index)
         if self.is_part(index):
             part = self.part(index, 2)
             return Tracked(self.memory, self.raw[:1] * 0, self.name) if part is None else part
@@ -441,6 +452,8 @@ class Tracked:
         address = self.locate(index, WRITE)
         if address is None:
             return
+        if isinstance(value, TrackedRecord):
+            value = value._whole(sys._getframe(1))
         before = self.raw[index].tobytes()
         self.seen[index] = value
         same = before == self.raw[index].tobytes()
@@ -491,14 +504,14 @@ class Tracked:
             yield self.seen[k]
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.seen, name)
+        return self.field(name) if name in (self.raw.dtype.names or ()) else getattr(self.seen, name)
 
 
 def of_group(named: dict[str, np.ndarray], moment: Moment, report: Callable[[Fault], None]) -> Memory:
     """Return the record of the allocation that arguments share; an argument that shares none has its own."""
     whole = next(iter(named.values()))
     if len(named) == 1 and whole.base is None:
-        memory = Memory(whole, next(iter(named)), "global", moment, report, 1 if whole.dtype.names else 0)
+        memory = Memory(whole, next(iter(named)), "global", moment, report)
     else:
         while whole.base is not None:
             whole = whole.base
@@ -522,7 +535,7 @@ def of_shared(
 
     All dynamic ones lie over the same bytes: they have one record, in the unit of their smallest elements.
     """
-    units = [each.dtype.itemsize for each, of in zip(arrays, made, strict=True) if of.shape is None]
+    units = [unit_of(each.dtype) for each, of in zip(arrays, made, strict=True) if of.shape is None]
     dynamic: Memory | None = None
     found = []
     for array, of in zip(arrays, made, strict=True):
@@ -537,7 +550,7 @@ def of_shared(
 
 
 class TrackedRecord:
-    """An element with named fields: each field is recorded by itself."""
+    """An element with named fields, or such a field of one: each field is recorded by itself."""
 
     __slots__ = ("_address", "_array", "_record")
 
@@ -548,26 +561,38 @@ class TrackedRecord:
 
     def _touch(self, name: str, kind: str, frame: Any, same: bool = False) -> None:
         array = self._array
-        dtype, offset = array.raw.dtype.fields[name][:2]
+        dtype, offset = self._record.dtype.fields[name][:2]
         array.memory.moment.accesses += 1
         place = frame.f_code.co_filename, frame.f_lineno
         for byte in range(offset, offset + dtype.itemsize):
             array.memory.touch(self._address + byte, kind, place, same, array)
 
+    def _read(self, name: str, frame: Any) -> Any:
+        value = self._record[name]
+        if isinstance(value, np.void):
+            return TrackedRecord(self._array, self._address + self._record.dtype.fields[name][1], value)
+        self._touch(name, READ, frame)
+        return as_seen(value)
+
+    def _write(self, name: str, value: Any, frame: Any) -> None:
+        before = self._record[name].tobytes()
+        self._record[name] = value._whole(frame) if isinstance(value, TrackedRecord) else value
+        self._touch(name, WRITE, frame, before == self._record[name].tobytes())
+
+    def _whole(self, frame: Any) -> np.void:
+        """Return the values of all fields, each of which is read."""
+        for name in self._record.dtype.names or ():
+            self._touch(name, READ, frame)
+        return self._record.copy()
+
     def __getattr__(self, name: str) -> Any:
-        self._touch(name, READ, sys._getframe(1))
-        return as_seen(self._record[name])
+        return self._read(name, sys._getframe(1))
 
     def __setattr__(self, name: str, value: Any) -> None:
-        before = self._record[name].tobytes()
-        self._record[name] = value
-        self._touch(name, WRITE, sys._getframe(1), before == self._record[name].tobytes())
+        self._write(name, value, sys._getframe(1))
 
     def __getitem__(self, name: str) -> Any:
-        self._touch(name, READ, sys._getframe(1))
-        return as_seen(self._record[name])
+        return self._read(name, sys._getframe(1))
 
     def __setitem__(self, name: str, value: Any) -> None:
-        before = self._record[name].tobytes()
-        self._record[name] = value
-        self._touch(name, WRITE, sys._getframe(1), before == self._record[name].tobytes())
+        self._write(name, value, sys._getframe(1))

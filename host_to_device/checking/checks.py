@@ -183,6 +183,7 @@ class Check:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about host arrays that a launch copies
             prepared = launch.prepare(tuple(copies.values), {}, [])
+        launch.refuse_unaligned_fields(prepared)
         parameters = self.kernel.program.kernel.parameters
         self.options.refuse_unknown_names(
             self.kernel.__name__,

@@ -11,6 +11,8 @@ imports.redirect()
 
 import cupy as cp  # noqa: E402
 from numba import cuda, types  # noqa: E402
+from numba.core import errors  # noqa: E402
+from numba.np.numpy_support import from_dtype  # noqa: E402
 
 import host_to_device as h2d  # noqa: E402
 from host_to_device.inspecting import sources  # noqa: E402
@@ -171,6 +173,128 @@ def test_a_record_is_watched_and_changed_in_its_place(interpreted):
             count[1, 64](record, X, out)
         assert (out == 4.5 * X + 6).all() and record["seen"] == 4
     assert records["seen"].tolist() == [1, 4] and on_device.copy_to_host()["seen"].tolist() == [1, 4]
+
+
+PAIR = np.dtype([("a", np.int32), ("b", np.float64)], align=True)
+PACKED = np.dtype([("a", np.int32), ("b", np.float64)])
+REC = from_dtype(PAIR)
+WITHIN = np.dtype([("c", np.int8), ("pair", PAIR)], align=True)
+
+
+def swap_in_shared(x):
+    s = cuda.shared.array(8, REC)
+    i = cuda.threadIdx.x
+    s[i].a = i
+    s[i].b = x[i].b
+    cuda.syncthreads()
+    x[i].b = s[7 - i].b
+    x.a[i] = s[7 - i]["a"]
+
+
+def without_the_barrier(x):
+    s = cuda.shared.array(8, REC)
+    i = cuda.threadIdx.x
+    s[i].a = i
+    x[i].a = s[7 - i].a
+
+
+def all_to_one(x):
+    x["a"][0] = cuda.threadIdx.x
+
+
+def one_too_far(x):
+    x.a[cuda.threadIdx.x + 1] = 1
+
+
+def neighbour(x):
+    i = cuda.threadIdx.x
+    x[i] = x[(i + 1) % 8]
+
+
+def same(x):
+    i = cuda.threadIdx.x
+    x[i] = x[i]
+
+
+def within(x):
+    i = cuda.threadIdx.x
+    x[i].pair.b = x[i].pair.a + 2.5
+    x[i].c = i
+
+
+def within_of_one(x):
+    x[0].pair.b = cuda.threadIdx.x
+
+
+@pytest.mark.parametrize(
+    ("kernel", "dtype", "found"),
+    [
+        (swap_in_shared, PAIR, set()),
+        (without_the_barrier, PAIR, {"uninitialised read", "warp synchronisation"}),
+        (all_to_one, PAIR, {"race"}),
+        (one_too_far, PAIR, {"out of bounds"}),
+        (neighbour, PAIR, {"race"}),
+        (same, PAIR, set()),
+        (within, WITHIN, set()),
+        (within_of_one, WITHIN, {"race"}),
+    ],
+    ids=lambda each: getattr(each, "__name__", ""),
+)
+def test_fields_of_records_are_watched_by_themselves(kernel, dtype, found):
+    """The check once took fields of records in shared memory for those of their neighbours, and told of races."""
+    assert kinds(h2d.check(cuda.jit(kernel))[1, 8](cuda.to_device(np.zeros(8, dtype)))) == found
+
+
+def dead_branch(x):
+    if x.size > 100:
+        x[0].b = 1.5
+
+
+def in_shared(x):
+    s = cuda.shared.array(4, PACKED)
+    s[0].b = x[0].a
+
+
+def in_local(x):
+    s = cuda.local.array(4, PACKED)
+    s[0].b = x[0].a
+
+
+def by_name(x):
+    record = x[0]
+    record["b"] = 1.5
+
+
+@pytest.mark.parametrize(
+    "kernel", [dead_branch, in_shared, in_local, by_name], ids=lambda each: each.__name__
+)
+@pytest.mark.parametrize("run", ["check", "interpreted", "64 lanes", "compiled"])
+def test_a_field_that_is_not_aligned_is_refused_in_numbas_words(kernel, run):
+    """numba-cuda 0.30.4, numba/cuda/core/base.py, line 1036; REFUSED in tests/corpora/kernels/refused.py has the same words."""
+    dtype = PAIR if kernel in (in_shared, in_local) else PACKED
+    d, kernel = cuda.to_device(np.zeros(4, dtype)), cuda.jit(kernel)
+    launch = {
+        "check": lambda: h2d.check(kernel)[1, 1](d),
+        "64 lanes": lambda: h2d.with_warp_size(kernel, 64)[1, 1](d),
+    }.get(run, lambda: kernel[1, 1](d))
+    words = r"line \d+: Record\(a\[.*\],b\[.*\];12;False\)\.b of type float64 is not aligned$"
+    with cuda.stand_in(interpreted=run == "interpreted"), pytest.raises(errors.TypingError, match=words):
+        launch()
+
+
+@pytest.mark.parametrize("run", ["check", "interpreted"])
+def test_a_kernel_may_leave_a_field_that_is_not_aligned_alone(run):
+    @cuda.jit
+    def other_field(x):
+        x[cuda.threadIdx.x].a += 1
+        x.b[cuda.threadIdx.x] = 2.5  # Numba checks the fields of records, and not those of whole arrays
+
+    d = cuda.to_device(np.zeros(4, PACKED))
+    if run == "check":
+        assert h2d.check(other_field)[1, 4](d)
+    with cuda.stand_in(interpreted=True):
+        other_field[1, 4](d)
+    assert d.copy_to_host().tolist() == [(1, 2.5)] * 4
 
 
 def test_a_kernel_keeps_its_signatures():

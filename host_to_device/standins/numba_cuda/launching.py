@@ -331,12 +331,40 @@ class Launch:
 
     # -- running
 
+    def refuse_unaligned_fields(self, values: tuple) -> None:
+        """Refuse a kernel that uses a record's field that is not aligned, before it runs interpreted.
+
+        Only Numba's compiler knows which fields a kernel uses, so it compiles the kernel; without Numba, nothing is refused.
+
+        Raises
+        ------
+        numba.core.errors.TypingError
+            With the words of Numba's compiler for CUDA, in one line that names the learner's line.
+        """
+        used = [*_flat(values), *self.arrays, *self.kernel.program.constants.values()]
+        dtypes = [each if isinstance(each, np.dtype) else getattr(each, "dtype", None) for each in used]
+        if not HAS_NUMBA or not any(map(layouts.has_unaligned_field, dtypes)):
+            return
+        from numba.core import errors
+
+        twin = Launch(CUDADispatcher(self.kernel.py_func, False, []), 1, 1)  # compiled warps have 32 lanes
+        twin.arrays = self.arrays
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that it runs interpreted, as it does
+                twin.launcher(tuple(map(_as_compiled, values)))
+        except errors.TypingError as problem:
+            if "is not aligned" in str(problem):
+                raise
+
     def run(self, values: tuple) -> None:
         now = settings_now()
         threads, blocks = math.prod(self.block), math.prod(self.grid)
         order, block_order = orders(threads, blocks, now.seed)
         # Compiled kernels always have warps of 32 lanes.
         plainly = now.interpreted or self.kernel.warp_size != rewriting.WARP_SIZE
+        if plainly:
+            self.refuse_unaligned_fields(values)
         compiled = tuple(map(_as_compiled, values))
         launcher = None if plainly else self.launcher(compiled)
         events.operated(self.kernel.__name__)
@@ -492,6 +520,12 @@ class Launch:
         except Exception as problem:
             line = fault_line(problem, self.kernel.program)
             raise self.named(problem, line, self.place(*runner.at)) from None
+
+
+def _flat(values: tuple) -> Iterator[Any]:
+    """Yield values, and those inside tuples."""
+    for value in values:
+        yield from _flat(value) if isinstance(value, tuple) else (value,)
 
 
 def _as_compiled(value: Any) -> Any:

@@ -13,6 +13,16 @@ NOT_CONTIGUOUS = (
 )
 
 
+def has_unaligned_field(dtype: Any) -> bool:
+    """Return whether a dtype has a field, in a record within it too, that lies at no multiple of its alignment."""
+    if not isinstance(dtype, np.dtype) or not dtype.names:
+        return False
+    fields = [(dtype.fields[name][0].base, dtype.fields[name][1]) for name in dtype.names]
+    return any(
+        has_unaligned_field(kind) if kind.names else offset % kind.alignment != 0 for kind, offset in fields
+    )
+
+
 def extent(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> int:
     """Return the bytes between the lowest and the highest address of an array, 0 if it is empty."""
     if 0 in shape:
