@@ -39,6 +39,58 @@ def test_every_error_is_stored_for_both_libraries_and_says_where_it_was_raised()
             assert len(texts) == 1 + (name in LASTING) and all(word in text for text in texts), (name, texts)
 
 
+MISSING = """
+import importlib.util, linecache
+from numba import cuda
+ptx = ".version 6.4\\n.target sm_75\\n.address_size 64\\n.visible .entry k() {{ ret; }}\\n"
+module = cuda.current_context().create_module_ptx(ptx)
+for ask in module.get_function, module.get_global_symbol:
+    try:
+        ask("missing")
+    except Exception as problem:
+        print(f"{{type(problem).__name__}}: {{problem}}")
+for name, number, words in {cited}:
+    line = linecache.getline(importlib.util.find_spec(name).origin, number)
+    assert words in line, (name, number, line)
+"""
+DRIVER = "numba.cuda.cudadrv.driver"
+# Where the words of a missing kernel and a missing variable come from: the module, its line, and what is in it.
+# numba-cuda 0.30.4 with cuda-core 1.2.2. The driver's number and name are those of CUresult in NVIDIA's documentation.
+TODAYS_SOURCE = [
+    (DRIVER, 2154, "self.object_code.get_kernel(name)"),
+    ("cuda.core._utils.driver_cu_result_explanations_frozen", 152, "that a named symbol was not found. Ex"),
+    (DRIVER, 2159, "driver.cuLibraryGetGlobal(self.handle, name"),
+    (DRIVER, 370, '"Call to %s results in %s" % (fname, retcode.name)'),
+    (DRIVER, 154, '"[%s] %s" % (self.code, self.msg)'),
+]
+# numba-cuda 0.22.2
+COLABS_SOURCE = [
+    (DRIVER, 2324, "driver.cuModuleGetFunction(self.handle, name"),
+    (DRIVER, 2328, "driver.cuModuleGetGlobal(self.handle, name"),
+    (DRIVER, 414, '"Call to %s results in %s" % (fname, retcode.name)'),
+    (DRIVER, 152, '"[%s] %s" % (self.code, self.msg)'),
+]
+
+
+def test_numbas_words_of_a_missing_symbol_are_those_of_its_source(rehearsed):
+    kernel, variable = rehearsed(MISSING.format(cited=TODAYS_SOURCE)).splitlines()
+    assert kernel.startswith(
+        "CUDAError: CUDA_ERROR_NOT_FOUND: This indicates that a named symbol was not found. Examples of symbols"
+    )
+    assert variable == "CudaAPIError: [500] Call to cuLibraryGetGlobal results in CUDA_ERROR_NOT_FOUND"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_colabs_numba_words_a_missing_symbol_as_its_source_does(colab_rehearsed):
+    said = colab_rehearsed(MISSING.format(cited=COLABS_SOURCE)).splitlines()
+    begin = "CudaAPIError: [<CUresult.CUDA_ERROR_NOT_FOUND: 500>] Call to"
+    assert said == [
+        f"{begin} {function} results in CUDA_ERROR_NOT_FOUND"
+        for function in ("cuModuleGetFunction", "cuModuleGetGlobal")
+    ]
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_the_real_libraries_raise_the_stored_texts(cupy_environment, tmp_path):
