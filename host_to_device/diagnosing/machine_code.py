@@ -240,12 +240,15 @@ def _in_one_line(name: str) -> Iterator[None]:
     """Turn the errors of files and of archives into one line that says which file and what to do."""
     try:
         yield
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as problem:
-        raise SetUpError(f"{name} is damaged: {problem}. Download the wheel again.") from None
+    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError) as problem:
+        said = str(problem).rstrip(".") or "it ends too early"
+        raise SetUpError(f"{name} is damaged: {said}. Download the wheel again.") from None
     except (OSError, ValueError, RuntimeError) as problem:  # RuntimeError: a member with a password
         if isinstance(problem, SetUpError):
             raise
-        raise SetUpError(f"{name} cannot be read: {problem}. Check its name and your permissions.") from None
+        raise SetUpError(
+            f"{name} cannot be read: {problem}. Check that the file is whole and that you may read it."
+        ) from None
 
 
 def _code(name: str, found: Iterable[Fatbin]) -> Code:

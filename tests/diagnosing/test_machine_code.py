@@ -257,3 +257,13 @@ def test_the_table_by_version_agrees_with_the_stored_wheels_of_pytorch():
             oldest, newest = compatibility.reach(wheel)
             assert oldest == cards[0] and machine_code.order(cards[1]) <= machine_code.order(newest), wheel
     assert compared >= 4
+
+
+def test_a_file_that_may_not_be_read_is_refused_in_one_line(tmp_path, monkeypatch):
+    def refused(*_):
+        raise PermissionError(13, "Permission denied")
+
+    path = written(tmp_path, GOOD)
+    monkeypatch.setattr(Path, "open", refused)
+    with pytest.raises(h2d.SetUpError, match=r"cannot be read: .+denied. Check .+ that you may read it\.$"):
+        h2d.code_in(path)
