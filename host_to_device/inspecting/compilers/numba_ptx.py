@@ -64,6 +64,16 @@ def to_ptx(
     CannotShow
         Numba refuses the kernel; the message is its reason in one line, with the learner's line.
     """
+    request, sent = request_for(kernel, signature, architecture)
+    installed = tools.numba_cuda()
+    said = [str(each) for each in signature]
+    described = {**request, "types": said}  # two pickles of the same types can differ
+    answer = kept(lambda: _compiled(request, sent), "numba", described, installed.identity, sys.version)
+    return answer, sent.sources
+
+
+def request_for(kernel: Any, signature: Sequence[Any], architecture: Target) -> tuple[dict[str, Any], Sent]:
+    """Return what `children.numba_ptx` compiles, and the sources of its functions. Arguments and errors as for `to_ptx`."""
     sent = Sent()
     _function(kernel, sent)
     options = getattr(kernel, "targetoptions", {}) or {}
@@ -73,11 +83,7 @@ def to_ptx(
         "capability": list(architecture.capability),
         "options": {name: options.get(name) for name in OF_KERNELS},
     }
-    installed = tools.numba_cuda()
-    said = [str(each) for each in signature]
-    described = {**request, "types": said}  # two pickles of the same types can differ
-    answer = kept(lambda: _compiled(request, sent), "numba", described, installed.identity, sys.version)
-    return answer, sent.sources
+    return request, sent
 
 
 def _compiled(request: dict, sent: Sent) -> dict[str, Any]:
