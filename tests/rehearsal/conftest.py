@@ -1,11 +1,13 @@
 """Programs that run on the rehearsal: the real numba-cuda and the real CuPy, in a process of their own."""
 
 import contextlib
+import importlib.util
 import os
 import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -54,6 +56,33 @@ def has_colabs_python():
         return bool(versions.base_python(versions.COLAB_PYTHON.python))
     except run.build.BuildError:
         return False
+
+
+@pytest.fixture(params=["today", "colab"])
+def with_versions(request, run_program, tmp_path):
+    """Return a function that runs a program with CuPy and returns its process; `with_versions.name` says which versions."""
+    if request.param == "today":
+        environment, python = request.getfixturevalue("cupy_environment"), sys.executable
+    else:
+        environment, chosen = request.getfixturevalue("colab_environment")
+        environment, python = beside_pytest(environment, tmp_path), str(chosen.interpreter())
+
+    def process(code, seconds, **more):
+        return run_program(environment, code, seconds, python, **more)
+
+    process.name = request.param
+    return process
+
+
+def beside_pytest(environment, folder):
+    """Return an environment that finds the tests' own pytest, which is pure Python, beside Colab's versions."""
+    beside = folder / "beside"
+    beside.mkdir()
+    for name in ("pytest", "_pytest", "pluggy", "iniconfig", "py"):
+        file = Path(importlib.util.find_spec(name).origin)
+        found = file.parent if file.name == "__init__.py" else file
+        (beside / found.name).symlink_to(found)
+    return {**environment, "PYTHONPATH": f"{environment['PYTHONPATH']}{os.pathsep}{beside}"}
 
 
 @contextlib.contextmanager
