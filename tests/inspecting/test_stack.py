@@ -170,7 +170,7 @@ def test_cupy_has_the_runtime_inside_of_itself(tmp_path):
 
 
 def test_conda(tmp_path):
-    prefix = "/home/me/miniconda3/envs/gpu"
+    prefix = "/srv/me/miniconda3/envs/gpu"
     site = f"{prefix}/lib/python3.12/site-packages"
     packages = {
         "pytorch": ("2.5.1", ["lib/python3.12/site-packages/torch/lib/libtorch_cuda.so"]),
@@ -227,7 +227,7 @@ def test_wsl(tmp_path):
 
 
 def test_the_rehearsal_says_that_it_is_no_gpu(tmp_path):
-    path = "/home/me/.cache/host-to-device-rehearsal/driver-0a1b/libcuda.so.1"
+    path = "/srv/me/.cache/host-to-device-rehearsal/driver-0a1b/libcuda.so.1"
     write(tmp_path, path, b"\x7fELF..." + REHEARSAL.encode() + b" (T4, 40 multiprocessors)\0")
     found = read(maps(PYTHON, path), tmp_path, "it")
     assert found.layers["user-mode driver"] == [("rehearsal, not a GPU", None, path)]
@@ -278,9 +278,9 @@ def test_files_that_pip_replaced_while_they_were_in_use(tmp_path):
 
 
 def test_paths_with_spaces(tmp_path):
-    site = "/home/me/my work/env 1/lib/python3.12/site-packages"
+    site = "/srv/me/my work/env 1/lib/python3.12/site-packages"
     files = install(tmp_path, "torch", "2.13.0", "torch/lib/libtorch_cpu.so", site=site)
-    found = read(maps("/home/me/my work/env 1/bin/python3.12", *files), tmp_path, "it")
+    found = read(maps("/srv/me/my work/env 1/bin/python3.12", *files), tmp_path, "it")
     assert found.layers["framework"] == [("PyTorch", "2.13.0", f"{site}/torch/lib/libtorch_cpu.so")]
     assert str(found.of("framework")[0].owner) == "pip: torch"
 
