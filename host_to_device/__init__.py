@@ -16,6 +16,7 @@ _NAMES = {
     "counting": ["count"],
     "counting.timelines": ["timeline"],
     "diagnosing": ["doctor"],
+    "diagnosing.compatibility": ["runs_on"],
     "diagnosing.machine_code": ["code_in", "known_wheels"],
     "exercises": ["answer", "progress"],
     "exploring.banks": ["explore_banks"],
@@ -51,6 +52,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from host_to_device.counting import count as count
     from host_to_device.counting.timelines import timeline as timeline
     from host_to_device.diagnosing import doctor as doctor
+    from host_to_device.diagnosing.compatibility import runs_on as runs_on
     from host_to_device.diagnosing.machine_code import code_in as code_in
     from host_to_device.diagnosing.machine_code import known_wheels as known_wheels
     from host_to_device.exercises import answer as answer

@@ -7,16 +7,22 @@ the page of each. The messages are those of the CUDA runtime. A library may put 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
+from host_to_device.diagnosing import matrix
 from host_to_device.diagnosing.machine_code import order
 
+NO_DEVICE = "no CUDA-capable device is detected"  # cudaErrorNoDevice, 100
 OLD_DRIVER = "CUDA driver version is insufficient for CUDA runtime version"  # cudaErrorInsufficientDriver, 35
 NO_IMAGE = "no kernel image is available for execution on the device"  # cudaErrorNoKernelImageForDevice, 209
 NEW_PTX = (
     "the provided PTX was compiled with an unsupported toolchain."  # cudaErrorUnsupportedPtxVersion, 222
 )
+VERSION = re.compile(r"\d{1,3}\.\d{1,3}", re.ASCII)
+CAPABILITY = re.compile(r"\d{1,2}\.\d[af]?", re.ASCII)
+LARGEST_CUDA = 99  # larger numbers are a driver's own, such as 550.54.14
 MINOR_VERSIONS = 11  # the first major release whose programs run on drivers of an older minor release
 
 
@@ -32,6 +38,14 @@ class HasCode(Protocol):
         """The compute capabilities that have PTX."""
 
 
+class HasBuild(HasCode, Protocol):
+    """What has GPU code and was built for a release of CUDA: a `Wheel` of `h2d.known_wheels()`."""
+
+    @property
+    def cuda(self) -> str:
+        """The release of CUDA that it was built with."""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What happens, and why.
@@ -39,7 +53,8 @@ class Outcome:
     Attributes
     ----------
     kind
-        "runs" (the driver loads machine code), "compiles" (the driver compiles PTX first) or "fails".
+        "runs" (the driver loads machine code), "compiles" (the driver compiles PTX first) or "fails"; of `runs_on` also
+        "not known".
     message
         What CUDA says if it fails; otherwise empty.
     why
@@ -49,6 +64,121 @@ class Outcome:
     kind: str
     message: str
     why: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kind} ({self.message.rstrip('.')}): {self.why}"
+            if self.message
+            else f"{self.kind}: {self.why}"
+        )
+
+
+def runs_on(wheel: HasBuild, driver_cuda: str, capability: str) -> Outcome:
+    """Return what happens when a wheel is used with a driver and a GPU: it runs, it compiles PTX first, or it fails.
+
+    NVIDIA's rules decide it from the versions; nothing is run. The driver is compared with the CUDA that the wheel was
+    built for and with the GPU, then the wheel's GPU code with the GPU. Where a version is beyond this library's tables,
+    the answer is "not known".
+
+    The rules leave out the package cuda-compat, which brings a newer user-mode driver, and Jetson. A wheel without GPU
+    code counts as one that compiles each kernel at run time, as numba-cuda does; its compiler may know fewer GPUs than
+    the driver.
+
+    Parameters
+    ----------
+    wheel
+        An element of `h2d.known_wheels()`, or an object of your own with `cuda` (the release of CUDA that it was built
+        with, such as "12.4") and `sass` and `ptx` (tuples of the compute capabilities with machine code and with PTX,
+        such as "8.6", "9.0a" or "10.0f").
+    driver_cuda
+        The newest release of CUDA that the driver supports, such as "12.8"; `nvidia-smi` shows it.
+    capability
+        The compute capability of the GPU, such as "8.6".
+
+    Returns
+    -------
+    Outcome
+        `kind` is "runs", "compiles", "fails" or "not known". `message` is what CUDA says where it fails, otherwise
+        empty; a library may put its own words before it. `why` is the rule that decided, in one sentence.
+
+    Raises
+    ------
+    TypeError
+        If `wheel` has no `cuda`, `sass` or `ptx`, or if `sass` or `ptx` is one text and not a tuple of them.
+    ValueError
+        If a version or a compute capability is not text such as "12.4" or "8.6".
+
+    Examples
+    --------
+    PyTorch 2.6 on a GPU of the RTX 50 series:
+
+    >>> [wheel] = [each for each in h2d.known_wheels() if (each.name, each.version) == ("torch", "2.6.0")]
+    >>> outcome = h2d.runs_on(wheel, "12.8", "12.0")
+    >>> outcome.kind, outcome.message
+    ('fails', 'no kernel image is available for execution on the device')
+    >>> print(h2d.runs_on(wheel, "12.8", "8.6"))
+    runs: The machine code for 8.6 runs on compute capability 8.6.
+    """
+    _check(wheel, driver_cuda, capability)
+    outcome = decide(driver_cuda, wheel.cuda, wheel, capability)
+    oldest, newest = matrix.known_cuda()
+    for what, version in (("driver", driver_cuda), ("wheel", wheel.cuda)):
+        if _release(version) > _release(newest):
+            return Outcome(
+                "not known", "", f"The {what} is for CUDA {version}, and the tables end at CUDA {newest}."
+            )
+    if outcome.message == OLD_DRIVER:  # the runtime looks at the driver before it looks for a GPU
+        return outcome
+    if _release(driver_cuda) < _release(oldest):
+        return Outcome(
+            "not known", "", f"The driver is for CUDA {driver_cuda}, and the tables begin at CUDA {oldest}."
+        )
+    drivers = matrix.drivers_of(capability)
+    if drivers is None:
+        return Outcome(
+            "not known", "", f"The tables do not say which drivers know compute capability {capability}."
+        )
+    first, last = drivers
+    if not matrix.drives(driver_cuda, capability):
+        knows = (
+            f"the first driver that knows it supports CUDA {first}"
+            if _release(driver_cuda) < _release(first)
+            else f"the last driver that knows it supports CUDA {last}"
+        )
+        return Outcome(
+            "fails",
+            NO_DEVICE,
+            f"A driver for CUDA {driver_cuda} does not know compute capability {capability}: {knows}.",
+        )
+    return outcome
+
+
+def _check(wheel: Any, driver_cuda: Any, capability: Any) -> None:
+    """Refuse what `runs_on` cannot read, in one line that says what to give instead."""
+    kind = type(wheel).__name__
+    for name in ("cuda", "sass", "ptx"):
+        if not hasattr(wheel, name):
+            wanted = "give an element of h2d.known_wheels(), or an object with cuda, sass and ptx"
+            raise TypeError(f"wheel is of type {kind} and has no {name!r}: {wanted}")
+    for name, example in (("sass", "('8.0', '9.0a')"), ("ptx", "('9.0',)")):
+        given = getattr(wheel, name)
+        if not isinstance(given, tuple | list):
+            raise TypeError(
+                f"wheel.{name} is {given!r}: give a tuple of compute capabilities, such as {example}"
+            )
+        for each in given:
+            if not (isinstance(each, str) and CAPABILITY.fullmatch(each)):
+                raise ValueError(f"wheel.{name} has {each!r}: give text such as '8.6', '9.0a' or '10.0f'")
+    if isinstance(driver_cuda, str) and matrix.numbers(driver_cuda) > (LARGEST_CUDA,):
+        wanted = "give the newest CUDA that the driver supports, such as '12.4'; nvidia-smi shows both"
+        raise ValueError(f"driver_cuda is {driver_cuda!r}, the driver's own version: {wanted}")
+    for name, version, example in (
+        ("driver_cuda", driver_cuda, "12.4"),
+        ("wheel.cuda", wheel.cuda, "12.4"),
+        ("capability", capability, "8.6"),
+    ):
+        if not (isinstance(version, str) and VERSION.fullmatch(version)):
+            raise ValueError(f"{name} is {version!r}: give text such as '{example}'")
 
 
 def decide(driver_cuda: str, built_for: str, code: HasCode, capability: str) -> Outcome:

@@ -62,6 +62,12 @@ def newest_known_driver() -> str:
     return max(_rows("driver_of_cuda").values(), key=numbers)
 
 
+def known_cuda() -> tuple[str, str]:
+    """Return the oldest and the newest release of CUDA whose driver the table has."""
+    releases = sorted(_rows("driver_of_cuda"), key=numbers)
+    return releases[0], releases[-1]
+
+
 def capability_of(name: str) -> str | None:
     """Return the compute capability of a GPU by its name, or None."""
     for pattern, capability in tables()["capability"]["rows"]:
@@ -70,13 +76,21 @@ def capability_of(name: str) -> str | None:
     return None
 
 
-def drives(driver_cuda: str, capability: str) -> bool | None:
-    """Return whether a driver that supports CUDA up to a release knows a GPU at all, or None if the table lacks the GPU."""
+def drivers_of(capability: str) -> tuple[str, str | None] | None:
+    """Return the CUDA of the first driver and of the last one (None: there is none yet) that know a GPU; None if the table lacks it."""
     for row in tables()["gpu_drivers"]["rows"]:
         if capability in row["capabilities"]:
-            driver = numbers(driver_cuda)
-            return numbers(row["first"]) <= driver <= numbers(row.get("last", driver_cuda))
+            return row["first"], row.get("last")
     return None
+
+
+def drives(driver_cuda: str, capability: str) -> bool | None:
+    """Return whether a driver that supports CUDA up to a release knows a GPU at all, or None if the table lacks the GPU."""
+    drivers = drivers_of(capability)
+    if drivers is None:
+        return None
+    first, last = drivers
+    return numbers(first) <= numbers(driver_cuda) <= numbers(last or driver_cuda)
 
 
 def cards_of(torch: str, cuda: str) -> tuple[str, str] | None:

@@ -18,7 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import host_to_device as h2d
-from host_to_device.diagnosing.compatibility import NEW_PTX, NO_IMAGE, OLD_DRIVER, decide, reach
+from host_to_device.diagnosing import matrix
+from host_to_device.diagnosing.compatibility import NEW_PTX, NO_DEVICE, NO_IMAGE, OLD_DRIVER, decide, reach
 from host_to_device.diagnosing.machine_code import Code, order
 
 ANSWERS = {
@@ -164,7 +165,7 @@ def test_the_messages_are_those_that_the_driver_gives():
     from tests.diagnosing.test_rules import ROOT
 
     texts = (ROOT / "rehearsal" / "driver" / "errors.cpp").read_text(encoding="utf-8")
-    assert f'"{NO_IMAGE}"' in texts and f'"{NEW_PTX}"' in texts
+    assert all(f'"{each}"' in texts for each in (NO_DEVICE, NO_IMAGE, NEW_PTX))
 
 
 def test_what_users_of_real_wheels_have_met():
@@ -180,3 +181,101 @@ def test_what_users_of_real_wheels_have_met():
     assert kind("torch", "2.9.1", "12.8", "12.0").kind == "runs"
     assert kind("torch", "2.15.0", "12.9", "9.0").message == OLD_DRIVER
     assert kind("cupy-cuda11x", "13.6.0", "12.8", "12.0").kind == "compiles"
+
+
+class Built:
+    """A wheel of a reader's own making."""
+
+    def __init__(self, cuda="12.4", sass=("7.0", "8.0"), ptx=("8.0",)):
+        self.cuda, self.sass, self.ptx = cuda, sass, ptx
+
+
+# What NVIDIA's table of drivers and GPUs adds (gpu_drivers in versions.toml): driver | built for | card | answer, why.
+PUBLIC = [
+    ("12.4", "12.4", "8.6", "runs", "", "machine code for 8.0"),
+    ("12.8", "12.4", "12.0", "compiles", "", "PTX for 8.0"),
+    ("12.6", "12.4", "12.0", "fails", NO_DEVICE, "the first driver that knows it supports CUDA 12.8"),
+    ("13.0", "12.4", "7.0", "runs", "", "machine code for 7.0"),
+    ("13.1", "12.4", "7.0", "fails", NO_DEVICE, "the last driver that knows it supports CUDA 13.0"),
+    ("12.10", "12.4", "12.0", "compiles", "", "PTX for 8.0"),
+    ("11.8", "12.4", "12.0", "fails", OLD_DRIVER, "needs a driver for CUDA 12"),
+    ("12.8", "12.4", "6.1", "fails", NO_IMAGE, "No machine code"),
+    ("12.8", "12.9", "9.0", "fails", NEW_PTX, "Only PTX for 8.0"),
+    ("13.4", "12.4", "8.6", "not known", "", "driver is for CUDA 13.4, and the tables end at CUDA 13.3"),
+    ("13.3", "14.0", "8.6", "not known", "", "wheel is for CUDA 14.0, and the tables end"),
+    ("8.0", "8.0", "6.1", "not known", "", "the tables begin at CUDA 9.0"),
+    ("8.0", "12.4", "6.1", "fails", OLD_DRIVER, "needs a driver for CUDA 12"),
+    ("13.3", "12.4", "13.0", "not known", "", "which drivers know compute capability 13.0"),
+    ("12.4", "12.4", "8.7", "not known", "", "which drivers know compute capability 8.7"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", PUBLIC, ids=[" ".join(row[:3]) for row in PUBLIC])
+def test_the_public_answer_also_knows_which_driver_knows_which_gpu(row):
+    driver, built_for, card, kind, message, why = row
+    outcome = h2d.runs_on(Built(built_for), driver, card)
+    assert (outcome.kind, outcome.message) == (kind, message)
+    assert why in outcome.why and outcome.why.endswith(".")
+
+
+def test_the_public_answer_adds_nothing_else_to_the_rules():
+    """For all known wheels, drivers and GPUs: the rules' answer, unless the driver does not know the GPU."""
+    seen = set()
+    for wheel in h2d.known_wheels():
+        for driver in ("11.4", "11.8", "12.4", "12.6", "12.8", "13.0", "13.3"):
+            for card in ("3.5", "6.1", "7.0", "7.5", "8.0", "8.6", "8.9", "9.0", "10.0", "12.0"):
+                outcome, rules = h2d.runs_on(wheel, driver, card), decide(driver, wheel.cuda, wheel, card)
+                hidden = outcome.message == NO_DEVICE
+                assert hidden == (rules.message != OLD_DRIVER and not matrix.drives(driver, card))
+                assert hidden or outcome == rules
+                seen.add((outcome.kind, outcome.message))
+    assert seen == {*ANSWERS.values(), ("fails", NO_DEVICE)}
+
+
+def test_an_outcome_is_one_line():
+    old = str(h2d.runs_on(Built(), "11.8", "8.6"))
+    assert old.startswith(f"fails ({OLD_DRIVER}): A program built for CUDA 12.4") and "\n" not in old
+    assert (
+        str(h2d.runs_on(Built(), "12.4", "8.6"))
+        == "runs: The machine code for 8.0 runs on compute capability 8.6."
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "said"),
+    [
+        (
+            ("torch", "12.4", "8.6"),
+            TypeError,
+            r"wheel is of type str and has no 'cuda': give an element of h2d",
+        ),
+        ((Code("x", ("8.6",)), "12.4", "8.6"), TypeError, r"type Code and has no 'cuda'"),
+        ((Built(sass="8.6"), "12.4", "8.6"), TypeError, r"wheel\.sass is '8\.6': give a tuple"),
+        ((Built(ptx=None), "12.4", "8.6"), TypeError, r"wheel\.ptx is None: give a tuple"),
+        (
+            (Built(sass=("sm_86",)), "12.4", "8.6"),
+            ValueError,
+            r"wheel\.sass has 'sm_86': give text such as '8\.6'",
+        ),
+        ((Built(sass=(8.6,)), "12.4", "8.6"), ValueError, r"wheel\.sass has 8\.6: give text"),
+        (
+            (Built(cuda="12.4.1"), "12.4", "8.6"),
+            ValueError,
+            r"wheel\.cuda is '12\.4\.1': give text such as '12\.4'",
+        ),
+        (
+            (Built(), "550.54.14", "8.6"),
+            ValueError,
+            r"driver_cuda is '550\.54\.14', the driver's own version: give",
+        ),
+        ((Built(), "550.54", "8.6"), ValueError, r"the driver's own version: give the newest CUDA"),
+        ((Built(), 12.4, "8.6"), ValueError, r"driver_cuda is 12\.4: give text such as '12\.4'"),
+        ((Built(), "12.4", (8, 6)), ValueError, r"capability is \(8, 6\): give text such as '8\.6'"),
+        ((Built(), "12.4", "sm_86"), ValueError, r"capability is 'sm_86': give text"),
+        ((Built(), "12.4", "9.0a"), ValueError, r"capability is '9\.0a': give text"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_what_to_give(given, kind, said):
+    with pytest.raises(kind, match=said) as raised:
+        h2d.runs_on(*given)
+    assert "\n" not in str(raised.value)
