@@ -13,6 +13,7 @@ from book import (
     origins,
     pages,
     readings,
+    stacks,
     tested,
 )
 from book.checks import directive
@@ -36,6 +37,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         origins,
         pages,
         readings,
+        stacks,
         tested,
         wheels,
     ):
