@@ -118,7 +118,7 @@ def test_a_finding_quotes_the_text_and_fills_its_command():
     [first, *_] = doctor(SMI + "torch 2.11.0+cu130\nCUDA used to build PyTorch: 13.0").findings
     assert any("535.104.05" in words for words in first.evidence)
     assert "580 or newer" in first.cure and "whl/cu126" in first.cure
-    assert first.address.startswith("https://") and "#dn-matrix" in first.address
+    assert first.address.startswith("https://") and "#ss-driver" in first.address
 
 
 @pytest.mark.parametrize(
