@@ -23,6 +23,9 @@ NEW_PTX = (
 VERSION = re.compile(r"\d{1,3}\.\d{1,3}", re.ASCII)
 CAPABILITY = re.compile(r"\d{1,2}\.\d[af]?", re.ASCII)
 LARGEST_CUDA = 99  # larger numbers are a driver's own, such as 550.54.14
+# The oldest compute capability that a compiler of CUDA 13 or later takes; those of CUDA 12 and 11 take each GPU that their
+# drivers know. (NVRTC, "Supported Compile Options", https://docs.nvidia.com/cuda/nvrtc/index.html)
+COMPILERS, OLDEST_COMPILED = 13, "7.5"
 MINOR_VERSIONS = 11  # the first major release whose programs run on drivers of an older minor release
 
 
@@ -81,8 +84,8 @@ def runs_on(wheel: HasBuild, driver_cuda: str, capability: str) -> Outcome:
     the answer is "not known".
 
     The rules leave out the package cuda-compat, which brings a newer user-mode driver, and Jetson. A wheel without GPU
-    code counts as one that compiles each kernel at run time, as numba-cuda does; its compiler may know fewer GPUs than
-    the driver.
+    code counts as one that compiles each kernel at run time, as numba-cuda does: if its compiler does not take the GPU,
+    the answer is "not known", because the message is that compiler's.
 
     Parameters
     ----------
@@ -149,6 +152,14 @@ def runs_on(wheel: HasBuild, driver_cuda: str, capability: str) -> Outcome:
             "fails",
             NO_DEVICE,
             f"A driver for CUDA {driver_cuda} does not know compute capability {capability}: {knows}.",
+        )
+    compiles_itself = not wheel.sass and not wheel.ptx and _release(wheel.cuda)[0] >= COMPILERS
+    if compiles_itself and _release(capability) < _release(OLDEST_COMPILED):
+        return Outcome(
+            "not known",
+            "",
+            f"The package compiles each kernel at run time, and compilers of CUDA {COMPILERS} begin with compute capability "
+            f"{OLDEST_COMPILED}: its message depends on the compiler that it calls.",
         )
     return outcome
 
@@ -226,7 +237,7 @@ def decide(driver_cuda: str, built_for: str, code: HasCode, capability: str) -> 
     ValueError
         If a version is not two numbers with a point between them.
     """
-    driver, built, card = (_release(each) for each in (driver_cuda, built_for, capability))
+    driver, built, _ = (_release(each) for each in (driver_cuda, built_for, capability))
     if driver[0] < built[0] or (built[0] < MINOR_VERSIONS and driver < built):
         needed = built[0] if built[0] >= MINOR_VERSIONS else built_for
         return Outcome(
@@ -240,12 +251,11 @@ def decide(driver_cuda: str, built_for: str, code: HasCode, capability: str) -> 
             "",
             f"The package has no GPU code: it compiles each kernel at run time for {capability}.",
         )
-    machine_code = [each for each in code.sass if _loads(each, card)]
+    machine_code, ptx = fitting(code, capability)
     if machine_code:
         return Outcome(
             "runs", "", f"The machine code for {machine_code[-1]} runs on compute capability {capability}."
         )
-    ptx = [each for each in code.ptx if _compiles(each, card)]
     if not ptx:
         return Outcome(
             "fails",
@@ -263,6 +273,14 @@ def decide(driver_cuda: str, built_for: str, code: HasCode, capability: str) -> 
         "",
         f"No machine code runs on compute capability {capability}: the driver compiles the PTX for {ptx[-1]}.",
     )
+
+
+def fitting(code: HasCode, capability: str) -> tuple[list[str], list[str]]:
+    """Return the machine code that runs on a GPU, and the PTX that compiles for it if the driver takes it."""
+    card = _release(capability)
+    return [each for each in code.sass if _loads(each, card)], [
+        each for each in code.ptx if _compiles(each, card)
+    ]
 
 
 def reach(code: HasCode) -> tuple[str, str] | None:

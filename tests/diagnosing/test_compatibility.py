@@ -227,9 +227,25 @@ def test_the_public_answer_adds_nothing_else_to_the_rules():
                 outcome, rules = h2d.runs_on(wheel, driver, card), decide(driver, wheel.cuda, wheel, card)
                 hidden = outcome.message == NO_DEVICE
                 assert hidden == (rules.message != OLD_DRIVER and not matrix.drives(driver, card))
-                assert hidden or outcome == rules
+                too_old = (
+                    not wheel.sass and wheel.cuda == "13.0" and card in ("6.1", "7.0") and driver == "13.0"
+                )
+                assert (outcome.kind == "not known") == too_old
+                assert hidden or too_old or outcome == rules
                 seen.add((outcome.kind, outcome.message))
-    assert seen == {*ANSWERS.values(), ("fails", NO_DEVICE)}
+    assert seen == {*ANSWERS.values(), ("fails", NO_DEVICE), ("not known", "")}
+
+
+def test_a_compiler_of_cuda_13_does_not_take_gpus_before_turing():
+    """The doctor's rule nvrtc-dropped-card: NVRTC of CUDA 13 begins with compute capability 7.5."""
+    outcome = h2d.runs_on(Built("13.0", (), ()), "13.0", "7.0")
+    assert (outcome.kind, outcome.message) == (
+        "not known",
+        "",
+    ) and "begin with compute capability 7.5" in outcome.why
+    assert h2d.runs_on(Built("13.0", (), ()), "13.0", "7.5").kind == "compiles"
+    assert h2d.runs_on(Built("12.9", (), ()), "13.0", "7.0").kind == "compiles"
+    assert h2d.runs_on(Built("13.0", (), ("7.0",)), "13.0", "7.0").kind == "compiles"
 
 
 def test_an_outcome_is_one_line():
