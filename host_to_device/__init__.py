@@ -28,6 +28,7 @@ _NAMES = {
     "exploring.placement": ["explore_placement"],
     "exploring.requests": ["explore_requests"],
     "exploring.strides": ["explore_strides"],
+    "exploring.versions": ["explore_compatibility"],
     "inspecting.comparing": ["compare"],
     "inspecting.occupancy": ["occupancy"],
     "inspecting.showing": ["show"],
@@ -66,6 +67,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from host_to_device.exploring.placement import explore_placement as explore_placement
     from host_to_device.exploring.requests import explore_requests as explore_requests
     from host_to_device.exploring.strides import explore_strides as explore_strides
+    from host_to_device.exploring.versions import explore_compatibility as explore_compatibility
     from host_to_device.inspecting.comparing import compare as compare
     from host_to_device.inspecting.occupancy import occupancy as occupancy
     from host_to_device.inspecting.showing import show as show

@@ -62,9 +62,14 @@ def newest_known_driver() -> str:
     return max(_rows("driver_of_cuda").values(), key=numbers)
 
 
+def drivers_by_cuda() -> dict[str, str]:
+    """Return for each release of CUDA of the table, oldest first, the first Linux driver that came with it."""
+    return dict(sorted(_rows("driver_of_cuda").items(), key=lambda row: numbers(row[0])))
+
+
 def known_cuda() -> tuple[str, str]:
     """Return the oldest and the newest release of CUDA whose driver the table has."""
-    releases = sorted(_rows("driver_of_cuda"), key=numbers)
+    releases = list(drivers_by_cuda())
     return releases[0], releases[-1]
 
 

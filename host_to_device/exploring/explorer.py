@@ -133,6 +133,8 @@ class Picture(ABC):
         Whether drawing takes so long that a slider should wait until it is let go.
     key
         How the picture is to be read, for pictures whose marks need it.
+    folded
+        What the folded table below the picture is called.
 
     Raises
     ------
@@ -143,6 +145,7 @@ class Picture(ABC):
     controls: ClassVar[Mapping[str, Number | Choice]]
     slow: ClassVar[bool] = False
     key: ClassVar[str] = ""
+    folded: ClassVar[str] = "These numbers as a table"
 
     def __post_init__(self) -> None:
         for name, control in self.controls.items():
@@ -178,7 +181,7 @@ class Picture(ABC):
             ""
             if table is None
             else (
-                "<details><summary>These numbers as a table</summary>"
+                f"<details><summary>{escape(self.folded)}</summary>"
                 f'<div role="region" aria-label="Table: {escape(table.caption)}" tabindex="0" '
                 f'style="overflow-x: auto">{table._repr_html_()}</div></details>'
             )

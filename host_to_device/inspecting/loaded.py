@@ -171,9 +171,9 @@ def drawing(stack: Stack) -> str:
         # The libraries for the CPU call nothing below them: their box stands aside, and the calls to CUDA pass it.
         left = ASIDE if layer == MATH else 1
         if layer == LIBRARIES:
-            parts += _arrow(ASIDE / 2, framework, y)
+            parts += svg.arrow_down(ASIDE / 2, framework, y)
         elif y > 2:
-            parts += _arrow(WIDTH / 2, y - BETWEEN, y)
+            parts += svg.arrow_down(WIDTH / 2, y - BETWEEN, y)
         lines = _lines(stack, layer, round(LETTERS * (WIDTH - left) / WIDTH))
         high = ROW * (len(lines) + 1) + 10
         fill, edge = COLOURS.get(layer, LIBRARY)
@@ -200,14 +200,6 @@ def _lines(stack: Stack, layer: str, letters: int) -> list[tuple[str, str]]:
         lines += [(line, INK) for line in textwrap.wrap(", ".join(whole), letters, break_on_hyphens=False)]
         lines.append((f"from {by}", QUIET))
     return lines
-
-
-def _arrow(x: float, top: float, bottom: float) -> list[str]:
-    head = f"{x},{bottom - 3} {x - 4},{bottom - 10} {x + 4},{bottom - 10}"
-    return [
-        svg.line(x, top + 2, x, bottom - 9, QUIET, stroke_width=1.5),
-        svg.element("polygon", points=head, fill=QUIET),
-    ]
 
 
 def page(stack: Stack) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any
 
-from host_to_device.rendering.palette import INK, themed
+from host_to_device.rendering.palette import INK, QUIET, themed
 
 
 def element(tag: str, words: str | None = None, **attributes: Any) -> str:
@@ -49,6 +49,15 @@ def circle(x: float, y: float, radius: float, fill: str, **more: Any) -> str:
 def line(x1: float, y1: float, x2: float, y2: float, stroke: str, **more: Any) -> str:
     """Return a straight line from the first point to the second."""
     return element("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke=stroke, **more)
+
+
+def arrow_down(x: float, top: float, bottom: float) -> list[str]:
+    """Return an arrow between two boxes that stand one above the other."""
+    head = f"{_number(x)},{_number(bottom - 3)} {_number(x - 4)},{_number(bottom - 10)} {_number(x + 4)},{_number(bottom - 10)}"
+    return [
+        line(x, top + 2, x, bottom - 9, QUIET, stroke_width=1.5),
+        element("polygon", points=head, fill=QUIET),
+    ]
 
 
 def curve(points: Iterable[tuple[float, float]], stroke: str, **more: Any) -> str:
