@@ -18,7 +18,7 @@ from book import (
 )
 from book.checks import directive
 from book.machine_words import page
-from book.tables import differences, gpus, wheels
+from book.tables import differences, drivers, gpus, wheels
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -29,6 +29,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         differences,
         doctor,
         drawings,
+        drivers,
         exercises,
         gpus,
         lessons,

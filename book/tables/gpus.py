@@ -13,6 +13,7 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from book.tables import list_table
 from host_to_device.hardware import gpus, latencies
 from host_to_device.hardware.gpus import KIB, MIB
 
@@ -99,15 +100,9 @@ class GpuMemory(SphinxDirective):
             rows = [HEAD, *map(cells, names)]
         except ValueError as problem:
             raise self.error(f"gpu-memory: {problem}") from None
-        caption = " ".join(self.content)
-        lines = [f":::{{list-table}} {caption}", ":header-rows: 1"]
-        lines += [f":name: {self.options['name']}"] if "name" in self.options else []
-        lines += [""]
-        for row in rows:
-            lines += [f"{'* -' if place == 0 else '  -'} {cell}" for place, cell in enumerate(row)]
+        lines = list_table(" ".join(self.content), rows, self.options.get("name"))
         holder = nodes.container()
         lines += [
-            ":::",
             "",
             ":::{dropdown} Who states which number",
             *(f"- {sources(name)}" for name in names),
