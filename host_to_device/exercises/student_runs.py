@@ -376,6 +376,39 @@ def run_counted(action: Callable[[], Any]) -> tuple[Any, dict[str, int | None] |
     return result, None if counter is None else counter.as_dict()
 
 
+def run_memory(action: Callable[[], Any], place: Any = None) -> tuple[Any, dict[str, int]]:
+    """Call a function without arguments; return its result as it is, and what PyTorch's tensors took on a device.
+
+    Call the function once before, on small inputs: a GPU's libraries keep the workspace that they take the first time.
+
+    Parameters
+    ----------
+    action
+        The function.
+    place
+        The device, on which PyTorch counts its memory; by default `h2d.device()`.
+
+    Returns
+    -------
+    result, dict
+        "peak" is the most bytes that tensors held at once, and "end" the bytes that they hold while the result is kept,
+        both beyond the bytes before the call. "emptied" is the number of segments that went back to the device, as with
+        `empty_cache()`.
+    """
+    import torch
+
+    place = device() if place is None else place
+    memory = torch.get_device_module(place)
+    memory.reset_peak_memory_stats(place)
+    before, freed = memory.memory_allocated(place), memory.memory_stats(place).get("segment.all.freed", 0)
+    result = action()
+    return result, {
+        "peak": memory.max_memory_allocated(place) - before,
+        "end": memory.memory_allocated(place) - before,
+        "emptied": memory.memory_stats(place).get("segment.all.freed", 0) - freed,
+    }
+
+
 def torch_places() -> dict[str, Any]:
     """Return PyTorch's devices "cpu", "first" and "second"; where there is only one device, the CPU is the second."""
     import torch
