@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 _NAMES = {
     "checking": ["check"],
     "counting": ["count"],
+    "counting.memory_timelines": ["memory_timeline"],
     "counting.timelines": ["timeline"],
     "diagnosing": ["doctor"],
     "diagnosing.compatibility": ["runs_on"],
@@ -51,6 +52,7 @@ __version__ = "0.6.0"
 if TYPE_CHECKING:  # the same names for type checkers and editors
     from host_to_device.checking import check as check
     from host_to_device.counting import count as count
+    from host_to_device.counting.memory_timelines import memory_timeline as memory_timeline
     from host_to_device.counting.timelines import timeline as timeline
     from host_to_device.diagnosing import doctor as doctor
     from host_to_device.diagnosing.compatibility import runs_on as runs_on

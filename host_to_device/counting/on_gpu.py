@@ -145,6 +145,20 @@ def torch_with_gpu() -> Any:
     return torch if torch.cuda.is_available() else None
 
 
+def gpu_name() -> str | None:
+    """Return the GPU's name as PyTorch, CuPy or Numba know it, or None where stand-ins run."""
+    if not is_chosen():
+        return None
+    torch, found = torch_with_gpu(), None
+    if torch is not None:
+        found = torch.cuda.get_device_name()
+    elif "cupy" in sys.modules:
+        found = sys.modules["cupy"].cuda.runtime.getDeviceProperties(0)["name"]
+    elif uses_numba():
+        found = sys.modules["numba.cuda"].get_current_device().name
+    return f"GPU {found.decode() if isinstance(found, bytes) else found or ''}".strip()
+
+
 def name() -> str | None:
     """Return "GPU NVIDIA …, by CUPTI", or None where stand-ins run."""
     if not is_chosen():

@@ -11,10 +11,13 @@ import os
 import sys
 import sysconfig
 import threading
+import weakref
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 from host_to_device.support import folders
 
@@ -24,6 +27,12 @@ listening = False
 # While a timeline is recorded, this function is called with each report: its kind ("copy", "operation" or "wait"),
 # its direction, name or reason, and its bytes. Otherwise it is None: `h2d.count()` needs sums only, not the order.
 in_order: Callable[[str, str, int], object] | None = None
+
+# While a memory timeline is recorded, this function is called with each change of device memory. Its arguments are the
+# kind ("allocation", "free", "refused", "released", or "loaded" for a device that records its own memory); a key that no
+# other block has at the same time; bytes; the pool that the block comes from, None where there is no pool; and, for
+# allocations and releases, the bytes that this pool holds afterwards. Otherwise it is None.
+memory: Callable[[str, Hashable, int, Hashable, int], object] | None = None
 
 # The names of the sums since the first listener began; `torch_device.counters()` has the same.
 NAMES = (
@@ -37,6 +46,7 @@ _BYTES = {direction: f"{direction}_bytes" for direction in ("h2d", "d2h", "d2d")
 # stack holds no code of the reader's.
 Place = tuple[str, int, str]
 
+_keys = count()  # of blocks outside of pools
 _sums: Counter[str] = Counter()
 _operations: Counter[str] = Counter()
 _places: Counter[Place] = Counter()
@@ -76,11 +86,52 @@ def waited(reason: str) -> None:
             in_order("wait", reason, 0)
 
 
-def allocated(nbytes: int) -> None:
-    """Record an allocation of `nbytes` of device memory. Zero-byte allocations are ignored."""
+def allocated(nbytes: int, owner: Any = None) -> None:
+    """Record an allocation of `nbytes` of device memory outside of pools. Zero-byte allocations are ignored.
+
+    Parameters
+    ----------
+    nbytes
+        Its bytes.
+    owner
+        The object that the memory is freed with; None for temporary memory, which is freed at once.
+    """
     if listening and nbytes:
         with _lock:
             _sums["allocations"] += 1
+        if memory is not None:
+            key = next(_keys)
+            memory("allocation", key, nbytes, None, 0)
+            if owner is None:
+                _freed(key, nbytes)
+            else:
+                weakref.finalize(owner, _freed, key, nbytes).atexit = False
+
+
+def allocated_from(pool: Hashable, key: Hashable, nbytes: int, held: int) -> None:
+    """Record an allocation of `nbytes` from a pool, which holds `held` bytes afterwards, free blocks included."""
+    if listening:
+        with _lock:
+            _sums["allocations"] += 1
+        if memory is not None:
+            memory("allocation", key, nbytes, pool, held)
+
+
+def refused(nbytes: int) -> None:
+    """Record a request for `nbytes` of device memory that raises an error."""
+    if listening and memory is not None:
+        memory("refused", None, nbytes, None, 0)
+
+
+def released(pool: Hashable, held: int) -> None:
+    """Record that a pool has given free blocks back to the device, and now holds `held` bytes."""
+    if listening and memory is not None:
+        memory("released", None, 0, pool, held)
+
+
+def _freed(key: Hashable, nbytes: int) -> None:
+    if memory is not None:
+        memory("free", key, nbytes, None, 0)
 
 
 def operated(name: str) -> None:
@@ -115,6 +166,8 @@ def follow(library: str, counters: Callable[[], dict[str, int]], on_wait: Callab
             _followed[library] = counters, on_wait
             if listening:
                 on_wait(_waited_elsewhere)
+            if memory is not None:
+                memory("loaded", None, 0, None, 0)
 
 
 def _waited_elsewhere(reason: str) -> None:

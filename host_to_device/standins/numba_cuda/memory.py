@@ -550,10 +550,12 @@ def new_device_memory(shape: tuple[int, ...], strides: tuple[int, ...], dtype: n
     try:
         array = new_array(shape, strides, dtype)
     except MemoryError:
+        events.refused(extent(shape, strides, dtype.itemsize))
         raise CudaAPIError(
             OUT_OF_MEMORY, "Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY: this machine's own memory"
         ) from None
-    events.allocated(extent(shape, strides, dtype.itemsize))
+    # All views of the array share its base, the buffer.
+    events.allocated(extent(shape, strides, dtype.itemsize), array.base)
     return array
 
 

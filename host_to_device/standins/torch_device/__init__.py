@@ -18,7 +18,17 @@ from host_to_device.standins.torch_device import building, module, operators
 from host_to_device.standins.torch_device.native import COUNTERS, NAME, Native, capacity
 from host_to_device.support.installed import SetUpError, is_installed
 
-__all__ = ["NAME", "capacity", "counters", "load", "loaded", "on_wait", "set_memory_limit"]
+__all__ = [
+    "NAME",
+    "capacity",
+    "counters",
+    "load",
+    "loaded",
+    "memory_changes",
+    "on_wait",
+    "record_memory",
+    "set_memory_limit",
+]
 
 _lock = threading.Lock()
 _native: Native | None = None
@@ -102,6 +112,50 @@ def on_wait(callback: Callable[[str], object] | None) -> None:
     listener = ctypes.CFUNCTYPE(None, ctypes.c_char_p)(lambda reason: callback(reason.decode()) and None)
     _listeners.append(listener)
     native.on_wait(ctypes.cast(listener, ctypes.c_void_p))
+
+
+BATCH = 4096  # changes that one call of the compiled device takes out
+
+
+def record_memory(callback: Callable[[int], None] | None, device: int = 0) -> None:
+    """Record the changes of a device's memory, until this is called with None.
+
+    Parameters
+    ----------
+    callback
+        Called in the thread that allocates, is refused, or empties the cache, with the change's number: the stack holds the
+        line that caused it. Frees are recorded without a call, because Python may be handling an exception meanwhile. Its
+        exceptions are printed and dropped.
+    device
+        Number of the device.
+    """
+    native = load()
+    if callback is None:
+        native.record_memory(device, None)
+        return
+    listener = ctypes.CFUNCTYPE(None, ctypes.c_int64)(callback)
+    _listeners.append(listener)
+    native.record_memory(device, ctypes.cast(listener, ctypes.c_void_p))
+
+
+def memory_changes(device: int = 0) -> list[tuple[int, int, int, int, int]]:
+    """Return the changes of a device's memory since the last call, while `record_memory` records them.
+
+    Returns
+    -------
+    list of tuple
+        Of each change five numbers. Its place in the order of all changes. What it was: 0 a block was allocated, 1 a block
+        was freed, 2 a request was refused, 3 cached memory went back to the device. The address of the block, which no other
+        block has at the same time. Bytes of the block, or of the request, rounded up as on CUDA. Bytes that the device's pool
+        holds afterwards.
+    """
+    native = load()
+    changes: list[tuple[int, int, int, int, int]] = []
+    numbers = (ctypes.c_int64 * (5 * BATCH))()
+    while count := native.memory_changes(device, numbers, BATCH):
+        flat = iter(numbers[: 5 * count])
+        changes += zip(flat, flat, flat, flat, flat, strict=True)
+    return changes
 
 
 def set_memory_limit(nbytes: int | None, device: int = 0) -> None:

@@ -52,6 +52,12 @@ DIFFERENCES = (
         "no message pretends to come from CUDA",
     ),
     Difference(
+        "the end of the message that memory has run out",
+        "advice: set PYTORCH_CUDA_ALLOC_CONF (in newer versions PYTORCH_ALLOC_CONF), and a link",
+        "no advice; the process's memory is what PyTorch has reserved",
+        "the variable changes CUDA's allocator, and this one has no other memory",
+    ),
+    Difference(
         'names in "(when checking argument in method …)"',
         "wrapper_CUDA_mm",
         "wrapper_PrivateUse1_mm",

@@ -254,6 +254,11 @@ def set_per_process_memory_fraction(fraction: float, device: Device = None) -> N
     native.set_fraction(index_of(device), fraction)
 
 
+def get_per_process_memory_fraction(device: Device = None) -> float:
+    """Return the fraction of the device's memory that this process may have, from 0 to 1."""
+    return native.fraction(index_of(device))
+
+
 def memory_snapshot() -> list[dict]:
     """Return the segments of all devices, each with its blocks, under the names of `torch.cuda.memory_snapshot`."""
     return [

@@ -281,6 +281,21 @@ def more_than_a_process_may_have(torch, first, gpu):
         gpu.set_per_process_memory_fraction(1.0, first)
 
 
+@program(
+    Raises("OutOfMemoryError", matching=r"Tried to allocate 130\.00 MiB\."),
+    ALLOCATOR,
+    "out of memory",
+    "refused",
+)
+def the_message_names_the_segment_and_not_the_request(torch, first, gpu):
+    total = gpu.mem_get_info(first)[1]
+    gpu.set_per_process_memory_fraction((gpu.memory_reserved(first) + 64 * MIB) / total, first)
+    try:
+        return torch.empty(128 * MIB + 1, dtype=torch.uint8, device=first)
+    finally:
+        gpu.set_per_process_memory_fraction(1.0, first)
+
+
 @program(("out of memory", 64 * MIB), FRACTION, "out of memory")
 def memory_that_was_freed_may_be_had_again(torch, first, gpu):
     total = gpu.mem_get_info(first)[1]

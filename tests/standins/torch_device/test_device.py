@@ -3,6 +3,7 @@ held against CUDA's outcomes in tests/corpora/torch."""
 
 import gc
 import pickle
+import re
 import threading
 from multiprocessing.reduction import ForkingPickler
 
@@ -346,7 +347,9 @@ def test_fragmented_memory_is_free_and_yet_too_small(dev, memory):
     del pieces[::2]
     assert memory.memory_stats()["inactive_split_bytes.all.current"] >= 10 * MIB
     with pytest.raises(
-        torch.OutOfMemoryError, match=r"Tried to allocate 4\.00 MiB.* 10\.\d\d MiB is reserved by PyTorch but"
+        torch.OutOfMemoryError,
+        # CUDA names the segment that it would need for the 4 MiB.
+        match=r"Tried to allocate 20\.00 MiB.* 10\.\d\d MiB is reserved by PyTorch but",
     ):
         torch.empty(4 * MIB, dtype=torch.uint8, device=dev)
     states = [[block["state"] for block in segment["blocks"]] for segment in memory.memory_snapshot()]
@@ -384,6 +387,90 @@ def test_cached_blocks_are_given_back_before_it_fails(dev, memory):
     retries = memory.memory_stats()["num_alloc_retries"]
     torch.empty(40 * MIB, dtype=torch.uint8, device=dev)
     assert memory.memory_stats()["num_alloc_retries"] == retries + 1
+
+
+def test_the_message_has_the_numbers_of_cuda_and_they_add_up(dev, memory):
+    torch_device.set_memory_limit(memory.memory_reserved() + 40 * MIB)
+    x = torch.empty(9 * MIB, dtype=torch.uint8, device=dev)
+    with pytest.raises(torch.OutOfMemoryError) as refused:
+        torch.empty(30 * MIB + 1, dtype=torch.uint8, device=dev)
+    words = str(refused.value)
+    parts = (
+        r"Tried to allocate (.*?)\. GPU 0 has a total capacity of (.*?) of which (.*?) is free\. Including non-PyTorch "
+        r"memory, this process has (.*?) memory in use\. (?:.*? allowed; )?Of the allocated memory (.*?) is allocated by PyTorch, and (.*?) is "
+        r"reserved by PyTorch but unallocated\."
+    )
+    wanted, total, free, process, allocated, rest = (
+        in_bytes(each) for each in re.search(parts, words).groups()
+    )
+    near = 0.011 * MIB * 3  # two digits after the point, three numbers
+    assert wanted == 32 * MIB  # a segment of its own, in multiples of 2 MiB
+    assert abs(total - free - process) < near and abs(process - allocated - rest) < near
+    assert (
+        abs(memory.memory_allocated() - allocated) < near and abs(memory.memory_reserved() - process) < near
+    )
+    del x
+
+
+def in_bytes(words):
+    number, unit = words.split()
+    return float(number) * {"bytes": 1, "KiB": KIB, "MiB": MIB, "GiB": 2**30}[unit]
+
+
+def test_the_fraction_that_was_set_can_be_read(dev, memory):
+    assert memory.get_per_process_memory_fraction() == 1.0
+    memory.set_per_process_memory_fraction(0.25, dev)
+    assert memory.get_per_process_memory_fraction(dev) == 0.25
+    memory.set_per_process_memory_fraction(1.0)
+
+
+def changes_of(dev, work, callback=lambda number: None):
+    """Record the changes of memory while `work` runs: what each was, its bytes, and what the pool holds afterwards."""
+    torch_device.record_memory(callback)
+    try:
+        work()
+        return [(what, size, held) for _, what, _, size, held in torch_device.memory_changes()]
+    finally:
+        torch_device.record_memory(None)
+
+
+def test_changes_of_memory_are_recorded_in_their_order(dev, memory):
+    heard = []
+
+    def work():
+        x = torch.empty(1000, dtype=torch.uint8, device=dev)
+        y = torch.empty(2 * MIB, dtype=torch.uint8, device=dev)
+        del x, y
+        memory.empty_cache()
+
+    memory.empty_cache()
+    before = memory.memory_reserved()
+    changes = changes_of(dev, work, heard.append)
+    sizes = [(what, size) for what, size, _ in changes]
+    assert sizes == [(0, 1024), (0, 2 * MIB), (1, 1024), (1, 2 * MIB), (3, 0)]
+    assert changes[-1][2] <= before < max(held for _, _, held in changes)
+    assert len(heard) == 3 and heard == sorted(
+        heard
+    )  # frees are not told of: Python may be handling an exception
+    assert changes_of(dev, lambda: None) == []
+
+
+def test_a_refused_request_is_recorded_before_and_within_a_kernel(dev, memory):
+    torch_device.set_memory_limit(memory.memory_reserved() + 40 * MIB)
+    x = torch.ones(4 * KIB, device=dev)
+
+    def work():
+        for call in (lambda: torch.empty(50 * MIB, dtype=torch.uint8, device=dev), lambda: x[:, None] * x):
+            with pytest.raises(torch.OutOfMemoryError):
+                call()
+
+    refused = [size for what, size, _ in changes_of(dev, work) if what == 2]
+    assert refused == [50 * MIB, 64 * MIB]
+
+
+def test_what_is_not_recorded_is_not_kept(dev):
+    torch.ones(5, device=dev)
+    assert torch_device.memory_changes() == []
 
 
 def test_limits_are_of_one_device(dev, memory):

@@ -126,8 +126,9 @@ class Memory(BaseMemory):
         try:
             self._hold(take(size) if size else None, size)
         except MemoryError:
+            events.refused(size)
             raise OutOfMemoryError(size, -1) from None
-        events.allocated(size)
+        events.allocated(size, self)
 
 
 class ManagedMemory(Memory):

@@ -43,13 +43,16 @@ class Chunk:
 class PooledMemory(BaseMemory):
     """Memory that returns to its pool when the last reference to it is gone."""
 
-    __slots__ = ("_chunk", "_returned")
+    __slots__ = ("_chunk", "_pool", "_returned")
     _chunk: Chunk | None
+    _pool: int | None  # the pool's number in reports; None where its end is not to be reported
     _returned: collections.deque[Chunk | None]
 
     def __del__(self) -> None:
         # The pool settles this later: Python may call __del__ in the middle of one of the pool's methods.
         self._returned.append(self._chunk)
+        if events.memory is not None and self._pool is not None:
+            events.memory("free", id(self), self._chunk.size, self._pool, 0)
 
 
 class MemoryPool:
@@ -89,7 +92,7 @@ class MemoryPool:
 
     def _take(self, size: int) -> BaseMemory:
         memory = PooledMemory.__new__(PooledMemory)
-        memory._returned, memory._chunk = self._returned, None
+        memory._returned, memory._chunk, memory._pool = self._returned, None, None
         if not size:
             memory._hold(None, 0)
             return memory
@@ -101,6 +104,7 @@ class MemoryPool:
             fresh = chunk is None
             if fresh:
                 if self._limit and self._total + rounded > self._limit:
+                    events.refused(rounded)
                     raise OutOfMemoryError(rounded, self._total, self._limit)
                 chunk = Chunk(rounded, stream)
             try:
@@ -108,13 +112,22 @@ class MemoryPool:
             except MemoryError:
                 if not fresh:
                     self._put(chunk)
+                events.refused(rounded)
                 raise OutOfMemoryError(rounded, self._total, self._limit) from None
             self._total += rounded if fresh else 0
             self._used += rounded
         memory._chunk = chunk
-        if events.listening and self._allocator is None:  # otherwise the pool's own allocator reports it
-            events.allocated(rounded)
+        if self._allocator is None:  # otherwise the pool's own allocator reports it
+            if events.listening:
+                events.allocated_from(self.number, id(memory), rounded, self._total)
+            # What is not heard now, within `unheard`, is not heard when it ends.
+            memory._pool = self.number if events.listening or events.memory is None else None
         return memory
+
+    @property
+    def number(self) -> int:
+        """The pool's number in reports, which no other pool has."""
+        return id(self._returned)
 
     def _ask(self, size: int) -> np.ndarray:
         return self._allocator(size).mem.view((size,), np.dtype(np.uint8), None, 0)
@@ -195,6 +208,7 @@ class MemoryPool:
                         if chunk.previous is None and chunk.next is None:
                             self._remove(chunk)
                             self._total -= chunk.size
+        events.released(self.number, self._total)
 
     def free_all_free(self) -> None:
         """Run `free_all_blocks`, and warn that this name is deprecated."""

@@ -27,7 +27,15 @@ inline std::atomic<Listener>& listener() {
   return one;
 }
 
-// How many threads are calling the listener, and how deep this thread's calls are nested.
+// Called with the number of each change of memory that a line of the program caused, while a memory timeline is recorded.
+using MemoryListener = void (*)(int64_t number);
+
+inline std::atomic<MemoryListener>& memory_listener() {
+  static std::atomic<MemoryListener> one{nullptr};
+  return one;
+}
+
+// How many threads are calling a listener, and how deep this thread's calls are nested.
 inline std::atomic<int>& listening() {
   static std::atomic<int> threads{0};
   return threads;
@@ -46,6 +54,14 @@ inline void wait(const char* reason) {
   listening()++, own_listening()++;
   if (auto listen = listener().load()) {
     listen(reason);
+  }
+  listening()--, own_listening()--;
+}
+
+inline void tell_of_memory(int64_t number) {
+  listening()++, own_listening()++;
+  if (auto listen = memory_listener().load()) {
+    listen(number);
   }
   listening()--, own_listening()--;
 }

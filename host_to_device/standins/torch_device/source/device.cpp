@@ -96,6 +96,13 @@ void register_operators(std::istream& table) {
   }
 }
 
+// Returns only when no thread is calling a previous listener any more, so that it may be deleted.
+void let_listeners_end() {
+  for (int tries = 0; listening() > own_listening() && tries < 2000; tries++) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 void before_fork() {
   for (int device = 0; device < DEVICES; device++) {
     pool(device).lock();
@@ -151,18 +158,30 @@ void h2d_counters(int64_t* out) {
   }
 }
 
-// Returns only when no thread is calling the previous listener any more, so that the listener may be deleted.
 void h2d_on_wait(Listener listen) {
   listener() = listen;
-  for (int tries = 0; listening() > own_listening() && tries < 2000; tries++) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
+  let_listeners_end();
+}
+
+// Records the changes of one device's memory from now on, and calls the listener with the number of each that a line of
+// the program caused. Without a listener it ends.
+void h2d_record_memory(int device, MemoryListener listen) {
+  memory_listener() = listen;
+  pool(device).record(listen != nullptr);
+  let_listeners_end();
+}
+
+// Takes out the oldest changes, five numbers each: see `Change`.
+int h2d_memory_changes(int device, int64_t* out, int most) {
+  static_assert(sizeof(Change) == 5 * sizeof(int64_t));
+  return int(pool(device).changes(reinterpret_cast<Change*>(out), size_t(most)));
 }
 
 // Called when Python is about to end: removes the listener, and waits a moment for autograd's threads. After a backward
 // pass they still have to release Python objects, and a thread that waits for Python while Python ends crashes the
 // process.
 void h2d_settle() {
+  memory_listener() = nullptr;
   h2d_on_wait(nullptr);
   if (elsewhere) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -181,6 +200,10 @@ void h2d_set_fraction(int device, double fraction) {
   pool(device).set_fraction(fraction);
 }
 
+double h2d_fraction(int device) {
+  return pool(device).fraction();
+}
+
 void h2d_memory_info(int device, int64_t* out) {
   auto [free, total] = pool(device).info();
   out[0] = int64_t(free);
@@ -188,6 +211,7 @@ void h2d_memory_info(int device, int64_t* out) {
 }
 
 void h2d_empty_cache(int device) {
+  Telling telling;
   pool(device).empty_cache();
 }
 

@@ -21,6 +21,18 @@
 
 namespace standin {
 
+// Tells the listener of the change that this thread caused, when the block ends: no pool is locked then, since the
+// listener waits for Python.
+struct Telling {
+  ~Telling() {
+    if (untold >= 0) {
+      int64_t number = untold;
+      untold = -1;
+      tell_of_memory(number);
+    }
+  }
+};
+
 // The device for which a CPU kernel runs in this thread; -1 outside of operations.
 inline thread_local int running_for = -1;
 
@@ -31,6 +43,7 @@ struct HostAllocator final : c10::Allocator {
 
   c10::DataPtr allocate(size_t n) override {
     if (running_for >= 0 && n > 0) {
+      Telling telling;
       pool(running_for).expect(n);
     }
     return inner->allocate(n);
@@ -71,6 +84,7 @@ inline Piece* take(size_t n, int device) {
   }
   refuse_fork();
   forks().used.store(true, std::memory_order_relaxed);
+  Telling telling;
   Piece* piece = pool(device).take(n);
   add(counters().allocations);
   return piece;
@@ -119,6 +133,7 @@ struct DeviceAllocator final : AllocatorBase {
     return true;
   }
   void emptyCache(c10::MempoolId_t = {0, 0}) override {
+    Telling telling;
     for (int device = 0; device < DEVICES; device++) {
       pool(device).empty_cache();
     }

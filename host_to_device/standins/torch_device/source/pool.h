@@ -9,6 +9,7 @@
 #include <c10/core/Device.h>
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -18,6 +19,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace standin {
 
@@ -55,6 +57,19 @@ struct Tally {
 enum Kind { ALLOCATION, SEGMENT, INACTIVE, ALLOCATED, RESERVED, INACTIVE_BYTES, REQUESTED, KINDS };
 enum Which { ALL, SMALL_POOL, LARGE_POOL, POOLS };
 
+// One change of a device's memory, recorded for h2d.memory_timeline().
+struct Change {
+  enum What : int64_t { ALLOCATED, FREED, REFUSED, RELEASED };
+  int64_t number; // in the order of all changes of all devices
+  int64_t what;
+  int64_t address; // of a block; 0 for the others
+  int64_t size; // bytes of a block; bytes requested, rounded up, if they were refused
+  int64_t reserved; // bytes that the pool holds afterwards
+};
+
+// The number of the last allocation, refusal or release that this thread caused; -1 when it has been told.
+inline thread_local int64_t untold = -1;
+
 inline std::string in_words(size_t bytes) {
   std::ostringstream text;
   text << std::fixed << std::setprecision(2);
@@ -84,6 +99,7 @@ class Pool {
     if (piece == nullptr) {
       retries_++;
       release();
+      note(Change::RELEASED, 0, 0);
       piece = segment(size, small);
     }
     if (piece == nullptr) {
@@ -114,6 +130,7 @@ class Pool {
     tally(ALLOCATION, small, 1);
     tally(ALLOCATED, small, piece->size);
     tally(REQUESTED, small, n);
+    note(Change::ALLOCATED, piece->address, piece->size);
     return piece;
   }
 
@@ -123,6 +140,7 @@ class Pool {
     tally(ALLOCATION, small, -1);
     tally(ALLOCATED, small, -int64_t(piece->size));
     tally(REQUESTED, small, -int64_t(piece->requested));
+    note(Change::FREED, piece->address, piece->size);
     piece->used = false;
     if (Piece* next = piece->after; next && !next->used) {
       forget(next);
@@ -177,6 +195,7 @@ class Pool {
   void empty_cache() {
     std::lock_guard<std::mutex> lock(mutex_);
     release();
+    note(Change::RELEASED, 0, 0);
   }
 
   void reset_peaks() {
@@ -208,6 +227,27 @@ class Pool {
     std::lock_guard<std::mutex> lock(mutex_);
     fraction_ = fraction;
     update();
+  }
+
+  double fraction() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return fraction_ < 0 ? 1.0 : fraction_;
+  }
+
+  // Begins to record the changes of this pool, from none on, or ends it.
+  void record(bool on) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    recording_ = on;
+    changes_.clear();
+  }
+
+  // Takes out the oldest changes, `most` at most; returns how many.
+  size_t changes(Change* out, size_t most) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    size_t count = std::min(most, changes_.size());
+    std::copy_n(changes_.begin(), count, out);
+    changes_.erase(changes_.begin(), changes_.begin() + count);
+    return count;
   }
 
   std::pair<size_t, size_t> info() {
@@ -337,13 +377,29 @@ class Pool {
     update();
   }
 
+  void note(Change::What what, uint64_t address, size_t size) {
+    if (!recording_) {
+      return;
+    }
+    static std::atomic<int64_t> numbers{0};
+    int64_t number = numbers++;
+    changes_.push_back({number, what, int64_t(address), int64_t(size), int64_t(reserved())});
+    if (what != Change::FREED) {
+      untold = number;
+    }
+  }
+
   void forget(Piece* piece) {
     free_[piece->small].erase(piece);
     tally(INACTIVE, piece->small, -1);
     tally(INACTIVE_BYTES, piece->small, -int64_t(piece->size));
   }
 
+  // The message has CUDA's order and CUDA's numbers: the segment that the request needs, and not the request itself; the
+  // memory of the process, which is the pool's here.
   [[noreturn]] void fail(size_t n) {
+    size_t size = rounded(n);
+    note(Change::REFUSED, 0, size);
     size_t free = capacity_ > reserved() ? capacity_ - reserved() : 0;
     size_t used = tallies_[ALLOCATED][ALL].current;
     std::string limit = fraction_ < 0 ? "" : in_words(allowed()) + " allowed; ";
@@ -351,14 +407,16 @@ class Pool {
         OutOfMemoryError,
         false,
         "STANDIN out of memory. Tried to allocate ",
-        in_words(n),
+        in_words(segment_size(size)),
         ". GPU ",
         number,
         " has a total capacity of ",
         in_words(capacity_),
         " of which ",
         in_words(free),
-        " is free. ",
+        " is free. Including non-PyTorch memory, this process has ",
+        in_words(reserved()),
+        " memory in use. ",
         limit,
         "Of the allocated memory ",
         in_words(used),
@@ -377,6 +435,8 @@ class Pool {
   double fraction_ = -1;
   std::atomic<size_t> roughly_left_{0};
   int64_t retries_ = 0, ooms_ = 0, segments_made_ = 0, segments_freed_ = 0;
+  bool recording_ = false;
+  std::vector<Change> changes_;
 };
 
 inline Pool& pool(int device) {
