@@ -1,24 +1,32 @@
 """The errors of CUDA with both libraries: the texts that are stored are those that are raised."""
 
 import json
+import re
 
 import pytest
 
 from rehearsal import errors
 
-# What each program has to raise: a word of its first text, with numba-cuda and with CuPy.
+# What each program has to raise: a word of each text, with numba-cuda and with CuPy.
+INVALID = ["CUDA_ERROR_INVALID_VALUE"]
 RAISED = {
-    "out of memory": ("CUDA_ERROR_OUT_OF_MEMORY", "Out of memory allocating"),
-    "too many threads in a block": ("CUDA_ERROR_INVALID_VALUE", "CUDA_ERROR_INVALID_VALUE"),
-    "too much shared memory": ("CUDA_ERROR_INVALID_VALUE", "CUDA_ERROR_INVALID_VALUE"),
-    "illegal address": ("CUDA_ERROR_ILLEGAL_ADDRESS", "cudaErrorIllegalAddress"),
-    "launch time-out": ("CUDA_ERROR_LAUNCH_TIMEOUT", "cudaErrorLaunchTimeout"),
-    "missing symbol": ("Undefined reference to 'missing'", "CUDA_ERROR_NOT_FOUND"),
-    "PTX newer than the driver": ("CUDA_ERROR_UNSUPPORTED_PTX_VERSION",) * 2,
-    "no kernel image": ("CUDA_ERROR_NO_BINARY_FOR_GPU",) * 2,
+    "out of memory": (["CUDA_ERROR_OUT_OF_MEMORY"], ["Out of memory allocating"]),
+    "too many threads in a block": (INVALID, INVALID),
+    "too much shared memory": (INVALID, INVALID),
+    "block too deep": (INVALID, INVALID),
+    "grid without blocks": (["LaunchConfig.grid values must be >= 1"], []),
+    "grid too large": (INVALID, INVALID),
+    # An error that ends the context: a new array, and the array from before, raise it again.
+    "illegal address": (["CUDA_ERROR_ILLEGAL_ADDRESS"] * 3, ["cudaErrorIllegalAddress"] * 3),
+    "device-side assert": (["CUDA_ERROR_ASSERT"] * 3, ["cudaErrorAssert"] * 3),
+    "exception in a kernel": (["tid=[0, 0, 3] ctaid=[0, 0, 0]: the label is too large"] * 2, []),
+    "copy of freed memory": (["cuMemcpyDtoH results in CUDA_ERROR_INVALID_VALUE"], ["cudaErrorInvalidValue"]),
+    "kernel on freed memory": (["CUDA_ERROR_ILLEGAL_ADDRESS"], ["cudaErrorIllegalAddress"]),
+    "launch time-out": (["CUDA_ERROR_LAUNCH_TIMEOUT"], ["cudaErrorLaunchTimeout"]),
+    "missing symbol": (["Undefined reference to 'missing'"], ["CUDA_ERROR_NOT_FOUND"]),
+    "PTX newer than the driver": (["CUDA_ERROR_UNSUPPORTED_PTX_VERSION"],) * 2,
+    "no kernel image": (["CUDA_ERROR_NO_BINARY_FOR_GPU"],) * 2,
 }
-# Errors that end the context: later calls raise them again, until the process ends.
-LASTING = {"illegal address"}
 
 
 def stored():
@@ -30,13 +38,20 @@ def test_every_error_is_stored_for_both_libraries_and_says_where_it_was_raised()
     assert kept["label"] == "raised in our tests without a GPU" and set(kept["versions"]) >= set(
         errors.LIBRARIES.values()
     )
-    assert set(RAISED) == set(errors.PROGRAMS)
+    assert set(RAISED) == set(errors.PROGRAMS) == {each["error"] for each in kept["errors"]}
     for name, words in RAISED.items():
-        for library, word in zip(errors.LIBRARIES.values(), words, strict=True):
+        for library, wanted in zip(errors.LIBRARIES.values(), words, strict=True):
             texts = [
                 each["text"] for each in kept["errors"] if (each["error"], each["library"]) == (name, library)
             ]
-            assert len(texts) == 1 + (name in LASTING) and all(word in text for text in texts), (name, texts)
+            assert len(texts) == len(wanted), (name, library)
+            assert all(word in text for word, text in zip(wanted, texts, strict=True)), (name, texts)
+
+
+def test_no_folder_of_one_machine_is_stored():
+    said = "\n".join(each["text"] for each in stored()["errors"])
+    assert "file program.py, line" in said
+    assert not re.search(r"/(root|home|tmp|work|opt|Users|var)\b", said)
 
 
 MISSING = """
