@@ -1,4 +1,4 @@
-"""Stamps of origin: the words measured, recorded, counted, predicted, compiled … link to the table that explains them.
+"""Stamps of origin: the words measured, recorded, counted, predicted, compiled, raised … link to the table that explains them.
 
 A stamp stands in the caption of a figure or a table, below a listing, or in what a cell has printed. A caption's words
 are linked wherever they stand in it, each once; in other text only the phrases that the library and the book write as
@@ -14,13 +14,14 @@ from sphinx.application import Sphinx
 PAGE, ANCHOR = "chapters/measurements", "measured-origins"
 
 # The words of the table, as captions have them.
-WORDS = re.compile(r"\b(measured|recorded|counted|predicted|compiled|stand-in|documented)\b", re.I)
+WORDS = re.compile(r"\b(measured|recorded|counted|predicted|compiled|stand-in|documented|raised)\b", re.I)
 
 # What the library and the book write as a stamp; the group is the word that becomes the link.
 STAMPS = re.compile(
     r"\b(predicted)(?=, not measured)"
     r"|\b(counted)(?=, not measured| on: | here, )"
     r"|\b(compiled)(?= (?:for|on) [^<>\n]{1,200}\bnot\s+run)"
+    r"|\b(raised)(?= in our tests without a GPU)"
     r"|(?<=Asked of: )(stand-in)",
     re.I,
 )
