@@ -65,7 +65,8 @@ def test_an_exercise_needs_no_name_of_a_later_lesson(part: Part):
 
 
 @pytest.mark.parametrize(
-    ("name", "lesson"), [("RawKernel", "04"), ("syncthreads", "05"), ("cudnn", "07"), ("warpSize", "13")]
+    ("name", "lesson"),
+    [("RawKernel", "04"), ("syncthreads", "05"), ("runs_on", "06"), ("cudnn", "07"), ("warpSize", "13")],
 )
 def test_a_name_is_known_from_its_lesson_on(name, lesson):
     assert re.search(rf"\b{name}\b", taught(lesson))
