@@ -197,15 +197,14 @@ class CompatibilityPicture(Picture):
         y = top + ROW
         parts = [
             svg.text(INDENT, y, f"driver for CUDA {self.driver}", font_weight=700),
-            svg.text(INDENT, y + ROW, f"such as {first} on Linux; it accepts", QUIET),
+            svg.text(INDENT, y + ROW, f"such as {first} on Linux; it accepts"),
         ]
         y += ROW
         for mark, words in self.accepted():
             y += ROW
             weight: dict[str, Any] = {"font_weight": 700} if mark == NO else {}
-            colour = QUIET if mark == UNUSED else INK
-            parts.append(svg.text(INDENT + 6, y, mark, colour, "middle", 14, font_weight=700))
-            parts.append(svg.text(INDENT + 20, y, words, colour, **weight))
+            parts.append(svg.text(INDENT + 6, y, mark, INK, "middle", 14, font_weight=700))
+            parts.append(svg.text(INDENT + 20, y, words, **weight))
         return parts, y - top + 10
 
     def _gpu(self, top: float) -> tuple[list[str], float]:
