@@ -245,10 +245,10 @@ class CompatibilityPicture(Picture):
         rows = []
         for card, capability in CARDS.items():
             outcome = runs_on(self.built, self.driver, capability)
-            rows.append((card, capability, outcome.kind, outcome.message or outcome.why))
+            rows.append((card, outcome.kind, capability, outcome.message or outcome.why))
         caption = f"{self.wheel} with a driver for CUDA {self.driver}, by GPU"
         return Table(
-            caption, ("GPU", "compute capability", "outcome", "CUDA's message, or the rule"), tuple(rows)
+            caption, ("GPU", "outcome", "compute capability", "CUDA's message, or the rule"), tuple(rows)
         )
 
 
