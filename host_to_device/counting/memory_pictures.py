@@ -8,11 +8,11 @@ the last refused request, have a colour and a number each.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from html import escape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from host_to_device.counting.memory_history import BEFORE, Held, place_of, short
+from host_to_device.counting.memory_history import BEFORE, Held, History, Site, place_of, short
 from host_to_device.rendering import svg, units
 from host_to_device.rendering.palette import (
     BLUE,
@@ -29,9 +29,6 @@ from host_to_device.rendering.palette import (
     WARNING,
     variable,
 )
-
-if TYPE_CHECKING:
-    from host_to_device.counting.memory_timelines import MemoryTimeline
 
 COLUMNS = 160
 LEFT, WIDE, HIGH = 56, 330, 170  # of the SVG's own units: room for the axis, and the plot
@@ -50,8 +47,6 @@ BANDS = (
 OLDER = (IDLE, QUIET, INK)
 OTHER = (LINE, QUIET, INK)
 
-Site = tuple[str, int, str]
-
 
 class Column(NamedTuple):
     """One column of the picture: bytes by band, from below: older, then the numbered lines, then all others."""
@@ -60,15 +55,14 @@ class Column(NamedTuple):
     reserved: int
 
 
-def _sites(timeline: MemoryTimeline) -> list[Site]:
+def _sites(shown: Sequence[Held]) -> list[Site]:
     """Return the lines that have a colour, those with the most bytes first."""
-    shown = [each for each in timeline._shown() if each.place != BEFORE]
-    return [(each.file, each.line, each.library) for each in shown[: len(BANDS)]]
+    lines = [each for each in shown if each.place != BEFORE]
+    return [(each.file, each.line, each.library) for each in lines[: len(BANDS)]]
 
 
-def _columns(timeline: MemoryTimeline, sites: list[Site]) -> tuple[list[Column], int]:
+def _columns(history: History, sites: list[Site]) -> tuple[list[Column], int]:
     """Return the columns, and how many moments one of them stands for."""
-    history = timeline._history
     bands = {site: number for number, site in enumerate(sites, 1)}
     last = len(sites) + 1
     state = history.start.copy()
@@ -102,13 +96,25 @@ def _columns(timeline: MemoryTimeline, sites: list[Site]) -> tuple[list[Column],
     return columns, each
 
 
-def drawn(timeline: MemoryTimeline, alt: str) -> str:
-    """Return the picture of a memory timeline as SVG."""
-    sites = _sites(timeline)
-    columns, each = _columns(timeline, sites)
-    history = timeline._history
-    refused = [one for one in timeline.refusals if one.number >= history.left_out][-1:]
-    limit, top = _limit(timeline), _top(timeline)
+def drawn(history: History, shown: Sequence[Held], limit: int | None, alt: str) -> str:
+    """Return the picture of a memory timeline as SVG.
+
+    Parameters
+    ----------
+    history
+        The changes of memory.
+    shown
+        What was alive at the moment of interest, by line, the largest first.
+    limit
+        Bytes that the device has; None if that is not known.
+    alt
+        The picture in words.
+    """
+    sites = _sites(shown)
+    columns, each = _columns(history, sites)
+    refused = [one for one in history.refusals if one.number >= history.left_out][-1:]
+    limit = _limit(history, limit)
+    top = _top(history, limit)
     step = WIDE / len(columns)
 
     def y(nbytes: float) -> float:
@@ -133,7 +139,7 @@ def drawn(timeline: MemoryTimeline, alt: str) -> str:
         below, above = ends[band - 1], ends[band]
         words = _number_in(below, above, step, str(band), styles[band][2])
         parts += [words] if words else []
-    if any(one.reserved > sum(one.bands) for one in columns):
+    if history.peak_reserved > history.peak:
         path = _steps([y(one.reserved) for one in columns], step)
         parts.append(svg.element("path", d=path, fill="none", stroke=INK, stroke_width=1, opacity=0.75))
     right = LEFT + WIDE
@@ -149,8 +155,8 @@ def drawn(timeline: MemoryTimeline, alt: str) -> str:
         event = history.peak_change
         where = "at the beginning" if event is None else _place(event.file, event.line)
         at = x(number) + step / 2
-        parts += _mark(at, y(timeline.peak), 2, f"peak {units.amount(timeline.peak)}, {where}", INK)
-        parts.append(svg.circle(at, y(timeline.peak), 3, INK, stroke=PAPER, stroke_width=1))
+        parts += _mark(at, y(history.peak), 2, f"peak {units.amount(history.peak)}, {where}", INK)
+        parts.append(svg.circle(at, y(history.peak), 3, INK, stroke=PAPER, stroke_width=1))
     for one in refused:
         at = x(one.number + 1 - history.left_out)
         wide = max(step, 7.0)
@@ -174,25 +180,24 @@ def drawn(timeline: MemoryTimeline, alt: str) -> str:
     return svg.picture(parts, alt, (0, 0, wide, TOP + HIGH + BOTTOM), wide * 1.3)
 
 
-def _highest(timeline: MemoryTimeline) -> int:
-    return max(timeline.peak, timeline.peak_reserved, 1)
+def _highest(history: History) -> int:
+    return max(history.peak, history.peak_reserved, 1)
 
 
-def _wanted(timeline: MemoryTimeline) -> int:
-    """Return the bytes that the largest request needed, or the bytes at the peak."""
-    return max([_highest(timeline), *(one.allocated + one.nbytes for one in timeline.refusals[-1:])])
+def _wanted(history: History) -> int:
+    """Return the bytes that the last refused request needed, or the bytes at the peak."""
+    return max([_highest(history), *(one.allocated + one.nbytes for one in history.refusals[-1:])])
 
 
-def _limit(timeline: MemoryTimeline) -> int | None:
+def _limit(history: History, limit: int | None) -> int | None:
     """Return the limit if the picture shows it."""
-    limit = timeline.limit
-    return limit if limit and limit <= LIMIT_SHOWN * _wanted(timeline) else None
+    return limit if limit and limit <= LIMIT_SHOWN * _wanted(history) else None
 
 
-def _top(timeline: MemoryTimeline) -> float:
+def _top(history: History, limit: int | None) -> float:
     """Return the bytes at the upper end of the plot. A request that is far too large would make all else flat."""
-    limit = _limit(timeline) or 0
-    return max(min(_wanted(timeline), LIMIT_SHOWN * max(_highest(timeline), limit)), limit) / 0.88
+    most = max(_highest(history), limit or 0)
+    return max(min(_wanted(history), LIMIT_SHOWN * most), most) / 0.88
 
 
 def _axis(top: float, y: Callable[[float], float], changes: int, left_out: int) -> list[str]:
@@ -261,10 +266,12 @@ def _place(file: str, line: int) -> str:
     return words if len(words) <= 30 else f"…{words[-29:]}"
 
 
-def legend(timeline: MemoryTimeline) -> str:
-    """Return the picture's colours as a table: number, line and code, bytes at the moment of interest, blocks."""
-    sites = _sites(timeline)
-    shown = timeline._shown()
+def legend(history: History, shown: Sequence[Held], limit: int | None, title: str) -> str:
+    """Return the picture's colours as a table: number, line and code, bytes at the moment of interest, blocks.
+
+    `title` says which moment that is; the other arguments are those of `drawn`.
+    """
+    sites = _sites(shown)
     rows = []
     for number, site in enumerate(sites, 1):
         held = next(
@@ -289,19 +296,16 @@ def legend(timeline: MemoryTimeline) -> str:
         f'<tr><th scope="col" {left}>line</th><th scope="col" {right}>bytes</th>'
         f'<th scope="col" {right}>blocks</th></tr>'
     )
-    words = timeline._shown_title().rstrip(":")
-    lines = ["The thin line is what the pools hold (reserved)."] if _has_reserve(timeline) else []
-    if _limit(timeline):
+    lines = []
+    if history.peak_reserved > history.peak:
+        lines.append("The thin line is what the pools hold (reserved).")
+    if _limit(history, limit):
         lines.append("The dashed line is the limit.")
     note = f"<p>{escape(' '.join(lines))}</p>" if lines else ""
     return (
-        f'<div class="h2d-count"><table><caption>{escape(words)}</caption><thead>{head}</thead>'
+        f'<div class="h2d-count"><table><caption>{escape(title)}</caption><thead>{head}</thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>{note}"
     )
-
-
-def _has_reserve(timeline: MemoryTimeline) -> bool:
-    return any(event.reserved > event.allocated for event in timeline.events)
 
 
 def _row(style: tuple[str, str, str], number: str, words: str, held: Held) -> str:

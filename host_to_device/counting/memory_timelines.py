@@ -189,7 +189,7 @@ class MemoryTimeline:
 
     def svg(self) -> str:
         """Return the picture: allocated bytes over the changes in their order, stacked by line."""
-        return memory_pictures.drawn(self, self.alt())
+        return memory_pictures.drawn(self._history, self._shown(), self.limit, self.alt())
 
     def html(self) -> str:
         """Return the picture with its summary and its tables."""
@@ -200,7 +200,8 @@ class MemoryTimeline:
             head += f" The picture begins after the first {self.left_out:,} changes."
         parts = [f"<p>{escape(head)}<br/>{'<br/>'.join(map(escape, self._sentences()))}</p>"]
         if self.events:
-            parts += [self.svg(), memory_pictures.legend(self)]
+            title = self._shown_title().rstrip(":")
+            parts += [self.svg(), memory_pictures.legend(self._history, self._shown(), self.limit, title)]
             parts.append(
                 f"<details><summary>All lines</summary>{_table(self._shown_title(), self._shown(), 100)._repr_html_()}"
                 f"{_table('Alive at the end:', self.at_end, 100)._repr_html_()}"
@@ -254,13 +255,12 @@ def memory_timeline(device: Any = 0) -> MemoryTimeline:
     ...     x = cupy.zeros(1_000_000, dtype=cupy.float32)
     ...     y = (x + 1) * 2
     >>> t.peak, t.end
-    (12000256, 8000512)
-    >>> [(held.nbytes, held.blocks) for held in t.at_peak]
-    [(8000000, 2), (4000256, 1)]
+    (12000768, 8000512)
+    >>> [event.nbytes for event in t.events]
+    [4000256, 4000256, 4000256, -4000256]
     >>> print(t)  # in a notebook, t alone draws the picture
     Recorded on: stand-in, device 0.
-    Peak: 11.4 MiB at <doctest..., line 1: y = (x + 1) * 2.
-    ...
+    Peak: 11.4 MiB at ...
     """
     return MemoryTimeline(device)
 
