@@ -24,7 +24,7 @@ def sources_digest() -> str:
     shaping = [
         *(
             path
-            for part in (".", "checks", "doctor", "machine_words", "tables")
+            for part in (".", "checks", "doctor", "error_game", "machine_words", "tables")
             for path in (HERE / part).glob("*.py")
         ),
         HERE / "drawings" / "__init__.py",
