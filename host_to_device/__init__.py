@@ -41,6 +41,7 @@ _NAMES = {
     "standins.numba_cuda.settings": ["stand_in"],
     "standins.warp_sizes": ["with_warp_size"],
     "starting.devices": ["device"],
+    "starting.in_children": ["in_child"],
     "starting.machine": ["size", "start", "stop"],
     "support.installed": ["SetUpError"],
 }
@@ -82,6 +83,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from host_to_device.standins.numba_cuda.settings import stand_in as stand_in
     from host_to_device.standins.warp_sizes import with_warp_size as with_warp_size
     from host_to_device.starting.devices import device as device
+    from host_to_device.starting.in_children import in_child as in_child
     from host_to_device.starting.machine import size as size
     from host_to_device.starting.machine import start as start
     from host_to_device.starting.machine import stop as stop

@@ -15,12 +15,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from host_to_device.inspecting.errors import CannotShow, MissingTool
+from host_to_device.support import child_processes
 
 SECONDS = 60  # time limit of one run of a compiler
 HERE = Path(__file__).parent / "children"
@@ -244,26 +245,16 @@ def call(
     try:
         out, err = process.communicate(text, timeout=limit)
     except subprocess.TimeoutExpired:
-        _end(process)
+        child_processes.end(process)
         raise CannotShow(
             f"{name} did not finish within {limit:g} s and was stopped: is there a loop that it unrolls?"
         ) from None
     except BaseException:
-        _end(process)
+        child_processes.end(process)
         raise
     if process.returncode < 0:
         raise CannotShow(f"{name} was ended by signal {-process.returncode}: it may have run out of memory")
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
-
-
-def _end(process: subprocess.Popen) -> None:
-    if os.name == "posix":
-        import signal
-
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-    process.kill()
-    process.wait()
 
 
 def call_python(
