@@ -16,7 +16,7 @@ from typing import NamedTuple
 from host_to_device.counting.lines import is_cell
 
 KEPT = 50_000  # changes that are kept one by one
-REFUSALS = 20  # refused requests that are kept
+REFUSALS = 20  # refused allocations that are kept
 LONGEST = 60  # characters of a line of code in a table
 
 BEFORE = "before the block"
@@ -34,7 +34,7 @@ class Change(NamedTuple):
     pool, key
         The pool, None where there is none, and the block in it: no other block alive has the same two.
     nbytes
-        Bytes of the block, or of the request.
+        Bytes of the block, or of the allocation that was refused.
     held
         Bytes that the pool holds afterwards, free blocks included; None if that has not changed.
     library
@@ -71,7 +71,7 @@ class MemoryEvent(NamedTuple):
     kind
         "allocation", "free", "refused", or "released": a pool gave cached memory back to the device.
     nbytes
-        Bytes that were allocated (positive) or freed (negative), 0 for "released"; bytes that were requested and refused.
+        Bytes that were allocated (positive) or freed (negative), 0 for "released"; bytes that were refused.
     library
         "PyTorch", "CuPy" or "Numba".
     file, line
@@ -127,14 +127,14 @@ class Held:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A request for memory that was refused.
+    """An allocation that was refused because memory had run out.
 
     Attributes
     ----------
     nbytes
-        Bytes that were requested, rounded up as the library's allocator does.
+        Its bytes, rounded up as the library's allocator does.
     file, line, place, code
-        The reader's line that requested them, the line in words, and its code.
+        The reader's line that was to allocate them, the line in words, and its code.
     library
         "PyTorch", "CuPy" or "Numba".
     allocated, reserved

@@ -2,7 +2,7 @@
 
 The changes have an order and no times, so each takes the same width; where there are more changes than columns, a column
 shows the fullest moment of its changes. The five lines with the most bytes at the moment of interest, which is the peak or
-the last refused request, have a colour and a number each.
+the last refused allocation, have a colour and a number each.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def _highest(history: History) -> int:
 
 
 def _wanted(history: History) -> int:
-    """Return the bytes that the last refused request needed, or the bytes at the peak."""
+    """Return the bytes that the last refused allocation needed, or the bytes at the peak."""
     return max([_highest(history), *(one.allocated + one.nbytes for one in history.refusals[-1:])])
 
 
@@ -195,7 +195,7 @@ def _limit(history: History, limit: int | None) -> int | None:
 
 
 def _top(history: History, limit: int | None) -> float:
-    """Return the bytes at the upper end of the plot. A request that is far too large would make all else flat."""
+    """Return the bytes at the upper end of the plot. An allocation far above the limit would make all else flat."""
     most = max(_highest(history), limit or 0)
     return max(min(_wanted(history), LIMIT_SHOWN * most), most) / 0.88
 

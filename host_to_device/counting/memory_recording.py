@@ -10,7 +10,7 @@ CuPy     the pool reports each block, and its end           cupy.cuda.MemoryHook
 Numba    each array reports its memory, and its end         functions before the memory manager and cuMemFree
 ======== ================================================== =========================================================
 
-Sizes are those of the allocators. PyTorch's history has the bytes that were requested, and its allocator rounds them up to
+Sizes are those of the allocators. PyTorch's history has the bytes before they are rounded, and its allocator rounds them up to
 512 [ALLOC]; a block of which the allocator did not split off the rest may be up to 1 MiB larger. A backward pass runs in
 threads of PyTorch without lines of Python: its blocks get the line that called it.
 

@@ -49,7 +49,7 @@ class MemoryTimeline:
     allocated
         What each line allocated in the whole block, the most bytes first, freed or not.
     refusals
-        Requests that were refused because memory had run out, at most 20: a tuple of `Refusal`.
+        Allocations that were refused because memory had run out, at most 20: a tuple of `Refusal`.
     left_out
         How many earlier changes are not among the events; the peak and the sums include them.
     limit
@@ -134,11 +134,11 @@ class MemoryTimeline:
         said = []
         for refusal in self.refusals[-1:]:
             said.append(
-                f"Refused: {units.amount(refusal.nbytes)}, requested by {_line(refusal)}; "
+                f"Refused: {units.amount(refusal.nbytes)} at {_line(refusal)}; "
                 f"{units.amount(refusal.allocated)} was allocated and {units.amount(refusal.reserved)} reserved."
             )
             if len(self.refusals) > 1:
-                said.append(f"It is the last of {len(self.refusals)} refused requests.")
+                said.append(f"It is the last of {len(self.refusals)} refused allocations.")
         event = self._history.peak_change
         reached = "when the block began" if event is None else f"at {_line(event)}"
         said.append(f"Peak: {units.amount(self.peak)} {reached}.")
@@ -148,7 +148,7 @@ class MemoryTimeline:
         return said
 
     def table(self, most: int = MOST) -> Table:
-        """Return what was alive at the peak, or when the last request was refused, as a table.
+        """Return what was alive at the peak, or when the last allocation was refused, as a table.
 
         Parameters
         ----------
@@ -161,7 +161,7 @@ class MemoryTimeline:
         return self.refusals[-1].alive if self.refusals else self.at_peak
 
     def _shown_title(self) -> str:
-        return "Alive when the request was refused:" if self.refusals else "Alive at the peak:"
+        return "Alive when the allocation was refused:" if self.refusals else "Alive at the peak:"
 
     def __str__(self) -> str:
         if not self.where:
@@ -218,7 +218,7 @@ def memory_timeline(device: Any = 0) -> MemoryTimeline:
     """Record the allocations and frees of device memory while a block runs, with the line that made each.
 
     It answers two questions: what was alive when memory was fullest, and which line asked for too much. An error inside the
-    block, such as out of memory, leaves the timeline usable: `refusals` has the bytes that were requested, the line, and
+    block, such as out of memory, leaves the timeline usable: `refusals` has the bytes that were refused, the line, and
     what was alive then.
 
     PyTorch and CuPy round sizes up and keep freed blocks for later allocations. *Allocated* bytes belong to arrays and

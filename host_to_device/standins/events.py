@@ -118,7 +118,7 @@ def allocated_from(pool: Hashable, key: Hashable, nbytes: int, held: int) -> Non
 
 
 def refused(nbytes: int) -> None:
-    """Record a request for `nbytes` of device memory that raises an error."""
+    """Record that an allocation of `nbytes` of device memory was refused with an error."""
     if listening and memory is not None:
         memory("refused", None, nbytes, None, 0)
 

@@ -1,4 +1,4 @@
-"""`h2d.memory_timeline()`: what was allocated, by which line, the peak and refused requests, and the picture of it."""
+"""`h2d.memory_timeline()`: what was allocated, by which line, the peak and refused allocations, and the picture of it."""
 
 import gc
 import random
@@ -313,8 +313,8 @@ def test_pytorch_out_of_memory_is_on_the_timeline(torch):
     assert t.events[-1].kind == "refused" and t.events[-1].allocated == refusal.allocated == t.peak
     assert refusal.allocated + refusal.nbytes > t.limit >= refusal.reserved
     text = str(t)
-    assert "Refused: 16.0 MiB, requested by test_memory_timelines.py, line " in text
-    assert "Alive when the request was refused:" in text and "Alive at the end:\n" not in text
+    assert "Refused: 16.0 MiB at test_memory_timelines.py, line " in text
+    assert "Alive when the allocation was refused:" in text and "Alive at the end:\n" not in text
 
 
 def test_a_request_that_is_caught_is_marked_too(torch):
@@ -324,7 +324,7 @@ def test_a_request_that_is_caught_is_marked_too(torch):
             with pytest.raises(torch.OutOfMemoryError):
                 torch.empty(size * MIB, dtype=torch.uint8, device=h2d.device())
     assert [refusal.nbytes for refusal in t.refusals] == [100 * MIB, 200 * MIB]
-    assert "It is the last of 2 refused requests." in str(t)
+    assert "It is the last of 2 refused allocations." in str(t)
 
 
 def test_tensors_from_before_the_block(torch):
@@ -683,7 +683,7 @@ def test_the_picture_says_in_words_what_it_shows(shown):
 
 def test_the_tables_can_be_read_without_the_picture(shown):
     html = shown.html()
-    assert html.count("<table>") == 4 and "<caption>Alive when the request was refused</caption>" in html
+    assert html.count("<table>") == 4 and "<caption>Alive when the allocation was refused</caption>" in html
     assert 'scope="row"' in html and html.count("<svg ") - 1 == html.count('aria-hidden="true"')
     assert "1: test_memory_timelines.py, line " in html and "<code" in html
     assert re.search(r"<summary>All lines</summary>", html)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from host_to_device.counting.memory_timelines import MemoryTimeline
 from host_to_device.counting.timelines import Timeline
 from host_to_device.exploring.banks import BankPicture
 from host_to_device.rendering.animation import animate
@@ -67,9 +68,10 @@ def test_dark_colours_follow_the_marks_of_front_ends(mark):
     [
         BankPicture(2),
         Timeline(),
+        MemoryTimeline(),
         animate([[[0, 1]], [[1, 0]]], alt="two boards: the living cell moves from right to left"),
     ],
-    ids=["explorer", "timeline", "animation"],
+    ids=["explorer", "timeline", "memory timeline", "animation"],
 )
 def test_what_a_notebook_shows_brings_the_dark_colours(shown):
     html = shown._repr_html_()

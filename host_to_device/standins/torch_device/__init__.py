@@ -145,8 +145,8 @@ def memory_changes(device: int = 0) -> list[tuple[int, int, int, int, int]]:
     -------
     list of tuple
         Of each change five numbers. Its place in the order of all changes. What it was: 0 a block was allocated, 1 a block
-        was freed, 2 a request was refused, 3 cached memory went back to the device. The address of the block, which no other
-        block has at the same time. Bytes of the block, or of the request, rounded up as on CUDA. Bytes that the device's pool
+        was freed, 2 an allocation was refused, 3 cached memory went back to the device. The address of the block, which no other
+        block has at the same time. Bytes of the block, or of the refused allocation, rounded up as on CUDA. Bytes that the device's pool
         holds afterwards.
     """
     native = load()

@@ -32,7 +32,12 @@ def seen(monkeypatch):
     happened = []
     monkeypatch.setattr(events, "listening", True)
     monkeypatch.setattr(events, "copied", lambda direction, nbytes: happened.append((direction, nbytes)))
-    monkeypatch.setattr(events, "allocated", lambda nbytes: happened.append(("allocation", nbytes)))
+    monkeypatch.setattr(
+        events, "allocated", lambda nbytes, owner=None: happened.append(("allocation", nbytes))
+    )
+    monkeypatch.setattr(
+        events, "allocated_from", lambda pool, key, nbytes, held: happened.append(("allocation", nbytes))
+    )
     return happened
 
 

@@ -373,7 +373,7 @@ def log(monkeypatch):
 
     monkeypatch.setattr(events, "listening", True)
     monkeypatch.setattr(events, "copied", lambda direction, nbytes: note(directions[direction], nbytes))
-    monkeypatch.setattr(events, "allocated", lambda nbytes: note("allocation", nbytes))
+    monkeypatch.setattr(events, "allocated", lambda nbytes, owner=None: note("allocation", nbytes))
     return seen
 
 
