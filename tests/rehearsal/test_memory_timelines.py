@@ -87,7 +87,7 @@ def test_memory_of_numba(rehearsed):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_memory_of_numba_with_colabs_versions(colab_rehearsed):
     check_numba(colab_rehearsed(NUMBA))
 
