@@ -70,8 +70,30 @@ def test_examples_of_drivers_and_gpus():
 
 
 def test_builds_are_those_of_the_doctor():
-    indices = {row["name"] for row in matrix.tables()["torch_indices"]["rows"]}
-    assert set(re.findall(r"`(cu\d+)`", table("tab-builds"))) == indices
+    shown = table("tab-builds-by-driver")
+    indices = {row["name"]: row.get("last") for row in matrix.tables()["torch_indices"]["rows"]}
+    assert set(re.findall(r"`(cu\d+)`", shown)) == set(indices)
+    said = re.findall(r"`(cu\d+)`, up to PyTorch ([\d.]+)", shown)
+    assert set(said) == {(name, last) for name, last in indices.items() if last}
     for major in (13, 12):
-        assert f"`{matrix.builds_for(major)['cupy_wheel']}[ctk]`" in table("tab-builds")
-    assert (matrix.torch_index("12.4", "9.0"), matrix.torch_index("12.8", "10.0")) == ("cu126", "cu128")
+        assert f"`{matrix.builds_for(major)['cupy_wheel']}[ctk]`" in shown
+    assert "PyTorch 2.14;" in matrix.builds_for(12)["last_builds"] and "cu128, 2.11" in matrix.builds_for(12)["last_builds"]
+
+
+@pytest.mark.parametrize(
+    "driver, gpu, index",
+    [("13.0", "8.6", "cu130"), ("13.0", "7.0", "cu126"), ("12.8", "10.0", "cu128"), ("12.4", "9.0", "cu126"), ("11.8", "8.6", "cu118")],
+)  # fmt: skip
+def test_each_row_of_builds_is_what_the_doctor_chooses(driver, gpu, index):
+    assert matrix.torch_index(driver, gpu) == index
+    rows = [re.findall(r"- (.+)", row) for row in table("tab-builds-by-driver").split("\n* ")[2:]]
+    major, capability = driver.partition(".")[0], float(gpu)
+    fits = {
+        "7.5 or higher": capability >= 7.5,
+        "below 7.5 (driver 580)": capability < 7.5,
+        "10.0 or higher": capability >= 10,
+        "below 10.0": capability < 10,
+        "up to 9.0": capability <= 9,
+    }
+    [row] = [row for row in rows if row[0] == major and fits[row[1]]]
+    assert f"`{index}`" in row[2]
