@@ -101,7 +101,7 @@ def test_the_message_of_this_machine_is_read_whole():
 @pytest.mark.parametrize(
     "numbers, verdict",
     [
-        ({}, "no message"),
+        ({}, "no numbers"),
         ({"tried": 11, "capacity": 10, "allocated": 0, "unallocated": 0}, "larger than the GPU"),
         ({"tried": 3, "capacity": 10, "allocated": 6, "unallocated": 3}, "fragments"),
         ({"tried": 3, "capacity": 10, "allocated": 6, "unallocated": 2}, "full"),
@@ -217,4 +217,4 @@ def test_without_a_compiler_the_device_is_the_cpu_and_bytes_are_zero(capsys, mon
     made = run(*TRAINING, "oom-message", "empty-held", **vars(lesson))
     assert made.message == "" and made.held() == (0, 0)
     assert made.bytes_of(made.step, *made.make()) == (0, 0)
-    assert messages().verdict(messages().read(made.message)) == "no message"
+    assert messages().verdict(messages().read(made.message)) == "no numbers"
