@@ -177,17 +177,14 @@ def test_cupy_blocks_with_their_lines(cupy):
 
 def test_cupy_keeps_freed_blocks_until_the_pool_is_emptied(cupy):
     pool = cupy.get_default_memory_pool()
-    held = pool.total_bytes()
     with h2d.memory_timeline() as t:
         x = cupy.zeros(1000)
         del x
         pool.free_all_blocks()
-    assert [(event.kind, event.reserved - held) for event in t.events] == [
-        ("allocation", 8192),
-        ("free", 8192),
-        ("released", 0),
-    ]
-    assert t.peak_reserved == held + 8192 and t.events[2].code == "pool.free_all_blocks()"
+    assert [event.kind for event in t.events] == ["allocation", "free", "released"]
+    end = t.events[2].reserved  # PyTorch's device may hold something, too
+    assert [event.reserved - end for event in t.events] == [8192, 8192, 0]
+    assert t.peak_reserved == end + 8192 and t.events[2].code == "pool.free_all_blocks()"
 
 
 def test_memory_of_cupy_from_before_the_block_may_end_in_it(cupy):
