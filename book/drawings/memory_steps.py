@@ -15,7 +15,7 @@ LOGGING = [1, 1, 1]
 
 
 def allocated(freed: int) -> list[int]:
-    """Return the units allocated after each change, up to the limit, if the log frees so many units of each step."""
+    """Return the units allocated after each change, up to the limit; the log frees `freed` units of each step."""
     seen = [MODEL]
     for change in [*TRAINING, *LOGGING, -freed] * STEPS:
         if seen[-1] + change > LIMIT:
