@@ -69,8 +69,8 @@ def test_each_wording_is_read_whole():
         "allocated": 4 * gib,
         "unallocated": 179 * 2**10,
     }
-    assert read["2020"]["unallocated"] == pytest.approx((30.70 - 24.89) * gib)
-    assert read["2020"]["free"] == 6.12 * mib
+    assert read["2020"]["unallocated"] == pytest.approx((530.00 - 505.96) * mib)
+    assert read["2020"]["free"] == 12.50 * mib
     # This process's memory and the other process's are no number that the parser reads.
     assert read["2023"] == {
         "tried": 138 * mib,
@@ -102,11 +102,23 @@ def test_the_message_of_this_machine_is_read_whole():
     "numbers, verdict",
     [
         ({}, "no numbers"),
-        ({"tried": 11, "capacity": 10, "allocated": 0, "unallocated": 0}, "larger than the GPU"),
-        ({"tried": 3, "capacity": 10, "allocated": 6, "unallocated": 3}, "fragments"),
-        ({"tried": 3, "capacity": 10, "allocated": 6, "unallocated": 2}, "full"),
-        ({"tried": 3, "capacity": 10, "allocated": 4, "unallocated": 1, "allowed": 7}, "the limit"),
-        ({"tried": 3, "capacity": 10, "allocated": 4, "unallocated": 0, "allowed": 7}, "full"),
+        ({"tried": 11, "capacity": 10, "free": 10, "allocated": 0, "unallocated": 0}, "larger than the GPU"),
+        ({"tried": 3, "capacity": 10, "free": 1, "allocated": 6, "unallocated": 3}, "fragments"),
+        ({"tried": 1, "capacity": 20, "free": 0, "allocated": 19, "unallocated": 1}, "fragments and tensors"),
+        ({"tried": 3, "capacity": 10, "free": 2, "allocated": 6, "unallocated": 2}, "tensors"),
+        ({"tried": 3, "capacity": 10, "free": 1, "allocated": 3, "unallocated": 1}, "other processes"),
+        # Enough is free, so that the others' memory is not the cause.
+        ({"tried": 3, "capacity": 10, "free": 3, "allocated": 2, "unallocated": 1}, "tensors"),
+        (
+            {"tried": 4, "capacity": 10, "free": 5, "allocated": 4, "unallocated": 1, "allowed": 7},
+            "the limit",
+        ),
+        ({"tried": 3, "capacity": 10, "free": 5, "allocated": 4, "unallocated": 0, "allowed": 7}, "tensors"),
+        # Within the limit, only the blocks are too small.
+        (
+            {"tried": 3, "capacity": 10, "free": 3, "allocated": 3, "unallocated": 4, "allowed": 7},
+            "fragments",
+        ),
     ],
 )
 def test_the_verdict_follows_from_the_numbers(numbers, verdict):

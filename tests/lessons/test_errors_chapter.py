@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import nbformat
@@ -76,12 +78,21 @@ def test_the_sums_of_the_older_messages():
 @pytest.mark.parametrize(
     ("cell", "printed", "said"),
     [
+        (
+            "oom-verdicts",
+            "here       60       60        0  the limit",
+            "60 MiB + 60 MiB are more than the 100 MiB",
+        ),
+        ("oom-verdicts", "fragments and tensors", "the answers to 4 and 5 are both yes"),
+        ("oom-timeline", "97.5 MiB     210  after", "15 numbers in the log hold 6.5 MiB each"),
+        ("oom-timeline", "limit 102 MiB", "The limit is 102 MiB"),
         ("oom-log", "graph      6,816,256", "13 tensors of 512 KiB"),
-        ("oom-log", "detach           512", "512 bytes are the smallest piece"),
+        ("oom-log", "detach           512", "512 bytes are the smallest block"),
         ("mistake-run", "skipped 5", "lacks 5 of 20 steps"),
         ("nan-find", "waits: 4", "Four of the 17 modules"),
+        ("nan-find", "9 Standard()", "`Standard` divides 0 by 0"),
         ("assert-cpu", "line 4: Target 3", "names the line of the loss"),
-        ("hang-gloo", "rank 0: Timed out", "Rank 0 reports the error"),
+        ("hang-gloo", "for recv operation", "Rank 0 reports the error (*recv*"),
         ("illegal-check", "(3 threads do", "8 threads on 5 elements"),
     ],
 )
@@ -95,10 +106,46 @@ def test_thirteen_tensors_and_a_number_are_the_bytes_of_a_graph():
 
 
 def test_the_table_of_cures_has_the_peaks_that_the_text_compares():
-    rows = re.findall(r"^(\w.*?) +([\d.]+) +([\d.]+) +\d+$", output("oom-cures"), re.M)
-    peak = {name: float(number) for name, number, _ in rows}
+    rows = re.findall(r"^(\w.*?) +([\d.]+) +([\d.]+) +(\d+)$", output("oom-cures"), re.M)
+    peak = {name: float(number) for name, number, *_ in rows}
+    ops = {name: int(number) for name, _, _, number in rows}
     left = float(rows[0][2])
     assert f"the gradients are left, {left:.2f} MiB" in CHAPTER
     assert peak["two halves"] - peak["half the batch"] == pytest.approx(left, abs=0.011)
     assert peak["zeros, not None"] > peak["the whole batch"] > peak["in segments"]
     assert peak["validation"] > peak["with del"] > peak["with no_grad"]
+    more, less = (
+        made["in segments"] - made["the whole batch"] for made in (ops, {k: -v for k, v in peak.items()})
+    )
+    assert f"takes {more} more operations and saves {less:.2f} MiB" in CHAPTER
+
+
+def test_fifteen_logged_numbers_fill_the_memory():
+    assert 15 * 6.5 == 97.5
+    assert "logged 15, skipped 5" in output("mistake-run") and "it stops in step 16" in CHAPTER
+
+
+ASSERT = """
+from numba import cuda, types
+
+def kernel(labels, out):
+    i = cuda.grid(1)
+    if i < labels.size:
+        assert labels[i] < 3
+        out[i] = labels[i]
+
+array = types.int64[::1]
+print(cuda.compile_ptx(kernel, (array, array), cc=(8, 0))[0])
+"""
+
+
+def test_a_failed_assert_in_numba_leaves_the_kernel():
+    pytest.importorskip("numba_cuda")
+    made = subprocess.run([sys.executable, "-c", ASSERT], capture_output=True, text=True, cwd=ROOT)
+    assert made.returncode == 0, made.stderr
+    failed = re.search(r"setp\.gt\.s64\s+(%p\d+), %rd\d+, 2;\s+@\1 bra\s+(\S+);", made.stdout)
+    assert failed, "the comparison with 2 has a branch of its own"
+    before, _, after = made.stdout.partition(f"{failed[2]}:")
+    assert "st.global" in before[failed.end() :], "the store is skipped"
+    assert re.match(r"\s*ret;", after), "the thread leaves the kernel"
+    assert "the thread only leaves the kernel" in CHAPTER
