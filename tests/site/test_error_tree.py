@@ -27,6 +27,7 @@ def test_every_branch_of_the_list_ends_with_a_link(site):
     questions = tree.select(":scope > ol > li")
     assert [each.strong.get_text() for each in questions] == [
         "The program ends with an error message.",
+        "The program ends without a traceback.",
         "The program hangs.",
         "There is no message, and the result is wrong.",
         "The result is right, and the program is slow.",
