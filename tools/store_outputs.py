@@ -10,9 +10,10 @@ from pathlib import Path
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
-from authoring import notebooks
-
 ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT)]
+
+from authoring import notebooks  # noqa: E402
 FOLDERS = ("notebooks", "solutions")
 CELL_SECONDS = 120
 
