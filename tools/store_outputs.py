@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT)]
 
 from authoring import notebooks  # noqa: E402
+
 FOLDERS = ("notebooks", "solutions")
 CELL_SECONDS = 120
 
@@ -33,6 +34,12 @@ def main(arguments: list[str]) -> int:
     paths = [Path(name).resolve() for name in arguments]
     paths = paths or [path for folder in FOLDERS for path in sorted((ROOT / folder).glob("*.ipynb"))]
     for path in paths:
+        if path.suffix != ".ipynb" or not path.is_file():
+            print(
+                f"{path.name} is not a notebook: give the path of a notebook, or nothing for all",
+                file=sys.stderr,
+            )
+            return 2
         print(f"{path.relative_to(ROOT)} …", end=" ", flush=True)
         try:
             store(path)
