@@ -184,7 +184,11 @@ def judge_kernel(
         At the first mistake.
     """
     ours = dict(hints or {})
-    usual = {**USUAL, **ours}
+    written = " and ".join(map("`{}`".format, got["names"]))
+    only_read = (
+        f"The caller may need its inputs again. Keep the value in a variable, and write only into {written}."
+    )
+    usual = {**USUAL, "inputs": only_read, **ours}
     for finding in got["findings"][:1]:
         kind = str(finding["kind"])
         hint = ours.get(kind) or ours.get({"unwritten output": "unwritten"}.get(kind, kind))

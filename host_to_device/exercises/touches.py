@@ -261,7 +261,10 @@ class _Writing:
         self.clashes = [tuple(index) for index in array["clashes"]]
         # After an early end, and in an array that had values before, an unwritten element is no fault.
         may_stay = self.stopped or array["role"] != "output"
-        self.unwritten = [] if may_stay else [k for k in np.ndindex(self.shape) if k not in self.writers]
+        # Numba counts a negative index from the end, so such a write reaches an element.
+        counted_back = {(k[0] + self.shape[0],) for _, k in self.beyond if len(k) == 1 and k[0] < 0}
+        reached = {*self.writers, *counted_back}
+        self.unwritten = [] if may_stay else [k for k in np.ndindex(self.shape) if k not in reached]
 
     def position(self, thread: int) -> Index:
         """Return a thread's x, or x and y, in the whole grid."""
@@ -350,14 +353,18 @@ def _in_one_axis(of: _Writing) -> list[str]:
         said.append(f"{_threads(threads, of)}{every} {_verb(threads)} {_elements(cells, of)}")
     if more := sum(len(threads) for _, threads in groups[4:]):
         said.append(f"{more} more thread{'s write' if more > 1 else ' writes'} other elements")
-    for where, outside in (
-        ("before the start", [each for each in of.beyond if each[1][0] < 0]),
-        ("beyond the end", [each for each in of.beyond if each[1][0] >= 0]),
+    for where, outside, note in (
+        (
+            "before the start",
+            [each for each in of.beyond if each[1][0] < 0],
+            ", which Numba counts from the end",
+        ),
+        ("beyond the end", [each for each in of.beyond if each[1][0] >= 0], ""),
     ):
         if outside:
             threads = sorted({thread for thread, _ in outside})
-            indices = sorted({index[0] for _, index in outside})
-            places = f"ind{'ices' if len(indices) > 1 else 'ex'} {_series(indices)}"
+            indices = list(dict.fromkeys(index[0] for _, index in outside))  # in the order of the threads
+            places = f"ind{'ices' if len(indices) > 1 else 'ex'} {_series(indices)}{note}"
             said.append(f"{_threads(threads, of)} {_verb(threads)} {where} of {of.name}, at {places}")
     return said
 

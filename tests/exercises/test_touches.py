@@ -103,6 +103,12 @@ def unending(x, out):
 
 
 @cuda.jit
+def mirrored(x, out):
+    i = cuda.grid(1)
+    out[-i - 1] = x[i]
+
+
+@cuda.jit
 def unwritten(x, out):
     raise NotImplementedError
 
@@ -146,7 +152,12 @@ CASES = {
     "before the start": (
         (before, X5, Out(5), 1, 5),
         "5 threads, 5 elements of out: threads 1 to 4 write elements 0 to 3; "
-        "thread 0 writes before the start of out, at index -1; no thread writes element 4.",
+        "thread 0 writes before the start of out, at index -1, which Numba counts from the end.",
+    ),
+    "backwards before the start": (
+        (mirrored, X5, Out(5), 1, 3),
+        "3 threads, 5 elements of out: threads 0 to 2 write before the start of out, at indices -1 to -3, "
+        "which Numba counts from the end; no thread writes elements 0 and 1.",
     ),
     "clamped": (
         (clamped, X5, Out(5), 2, 4),
