@@ -11,6 +11,7 @@ import pytest
 
 from authoring import answers
 from authoring.solutions import Part
+from tests.commands.exercises.answers import main
 from tests.exercises.test_sets import ROOT, SOLUTIONS, parts, said_to, stand_in  # noqa: F401
 
 FILES = sorted((ROOT / "solutions" / "answers").glob("*.md"))
@@ -116,3 +117,11 @@ def test_verdicts_are_written_below_their_answers():
     made = answers.with_verdicts(text, {("01.1", "a"): "new\n\nline"})
     assert made == text.replace("> old", "> new\n>\n> line")
     assert answers.with_verdicts(made, {("01.1", "a"): "old"}) == text
+
+
+@pytest.mark.parametrize("what", ["answers.md", "no-number", "99"])
+def test_a_file_whose_name_does_not_begin_with_a_set_gets_one_clear_line(monkeypatch, what):
+    monkeypatch.setattr("sys.argv", ["answers", what])
+    with pytest.raises(SystemExit, match=r"whose name begins with it, such as 02\.md$") as stopped:
+        main()
+    assert "\n" not in str(stopped.value)

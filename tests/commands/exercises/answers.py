@@ -60,7 +60,12 @@ def main() -> int:
     faults, table = 0, []
     for what in given.what:
         path = Path(what) if what.endswith(".md") else ROOT / "solutions" / "answers" / f"{what}.md"
-        names, known = student_names(re.match(r"\d\d", path.name)[0])
+        number = re.match(r"\d\d(?=\D)", path.name)
+        if number is None or not path.is_file():
+            sys.exit(
+                f"{path}: give the number of a set, such as 02, or a file of answers whose name begins with it, such as 02.md"
+            )
+        names, known = student_names(number[0])
         text = path.read_text(encoding="utf-8")
         said = {}
         for tried in answers.read(text, path.name):
@@ -87,7 +92,7 @@ def main() -> int:
     times = sorted(each[0] for each in table)
     if times:
         print(
-            f"{len(table)} answers, {faults} judged wrongly; a verdict took {times[len(times) // 2]:.2f} s (median), {times[-1]:.1f} s at worst: {max(table)[1:]}"
+            f"{len(table)} answer{'s' * (len(table) != 1)}, {faults} judged wrongly; a verdict took {times[len(times) // 2]:.2f} s (median), {times[-1]:.1f} s at worst: {max(table)[1:]}"
         )
     return faults > 0
 
