@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch")
 ROOT = Path(__file__).resolve().parents[2]
 CELLS = {cell.id: cell for cell in notebooks.read(ROOT / "notebooks" / "10-errors.ipynb").cells}
 MESSAGES = "oom-words", "oom-read", "oom-old", "oom-verdict"
-TRAINING = "oom-data", "oom-model", "oom-bytes", "oom-error", "oom-step"
+TRAINING = "oom-data", "oom-model", "oom-bytes", "oom-step"
 
 
 @pytest.fixture(autouse=True)
@@ -171,7 +171,7 @@ def test_two_halves_of_any_batch_that_splits_evenly_give_its_gradients():
 
 
 def test_the_graph_of_one_step_is_its_activations():
-    lesson = training("oom-no-grad", "oom-logs", "oom-logged")
+    lesson = training("oom-logs", "oom-logged")
     if lesson.on_cpu:
         pytest.skip("PyTorch's stand-in device needs a C++ compiler")
     kept = {}
