@@ -33,6 +33,8 @@ NEVER_LAUNCHED = {
     "mel_edges": "float32, float32, float32[::1]",
     "divergent": "float32[::1], float32[::1]",
     "broken_softmax": "float32[:, ::1], float32[:, ::1]",
+    "broken_histogram": "float32[::1], float64, float64, int32[::1]",
+    "broken_kernel": "float32[::1], float32[::1], float32[::1]",
 }
 
 
