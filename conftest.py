@@ -42,6 +42,8 @@ except (ImportError, SetUpError) as problem:  # the tests that need it say so th
 # from the first page on, Playwright's event loop runs in their worker, and no other event loop can run there.
 FIRST = (
     "tests/standins/torch_device/test_parity.py",  # memory is counted to the byte, before anything else has used it
+    "tests/counting/test_memory_timelines.py",  # the same
+    "tests/lessons/test_errors.py",  # the same
     "tests/standins/torch_device/",
     "tests/site/test_pages.py",  # builds the site, which no file that comes later has to wait for
     "tests/exercises/test_sets.py",

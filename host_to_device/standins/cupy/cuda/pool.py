@@ -119,13 +119,13 @@ class MemoryPool:
         memory._chunk = chunk
         if self._allocator is None:  # otherwise the pool's own allocator reports it
             if events.listening:
-                events.allocated_from(self.number, id(memory), rounded, self._total)
+                events.allocated_from(self._number, id(memory), rounded, self._total)
             # What is not heard now, within `unheard`, is not heard when it ends.
-            memory._pool = self.number if events.listening or events.memory is None else None
+            memory._pool = self._number if events.listening or events.memory is None else None
         return memory
 
     @property
-    def number(self) -> int:
+    def _number(self) -> int:
         """The pool's number in reports, which no other pool has."""
         return id(self._returned)
 
@@ -208,7 +208,7 @@ class MemoryPool:
                         if chunk.previous is None and chunk.next is None:
                             self._remove(chunk)
                             self._total -= chunk.size
-        events.released(self.number, self._total)
+        events.released(self._number, self._total)
 
     def free_all_free(self) -> None:
         """Run `free_all_blocks`, and warn that this name is deprecated."""
