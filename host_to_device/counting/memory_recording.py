@@ -115,7 +115,7 @@ class OnStandIns(Recorder):
         held: dict[Hashable, int] = {}
         pool = self._pool_of_cupy()
         if pool is not None and self.device == 0:
-            before[pool._number], held[pool.number] = pool.used_bytes(), pool.total_bytes()
+            before[pool._number], held[pool._number] = pool.used_bytes(), pool.total_bytes()
         # Reports arrive in any thread, also from finalisers in the middle of anything: they are only appended.
         self._arrived: deque[Change] = deque()
         self._of_torch: deque[Any] = deque()  # changes of PyTorch's device whose lines may be on their way
