@@ -1,4 +1,4 @@
-"""The reader's lines at which the host waited."""
+"""The reader's lines: how they are named, and at which of them the host waited."""
 
 from __future__ import annotations
 
@@ -36,14 +36,24 @@ class Line:
     @property
     def place(self) -> str:
         """The file's name or "a cell", and the line's number."""
-        if not self.file:
-            return "not in your code"
-        return f"{'a cell' if is_cell(self.file) else Path(self.file).name}, line {self.line}"
+        return place_of(self.file, self.line)
 
 
 def is_cell(file: str) -> bool:
     """Return whether a file name is that of a notebook's cell, as IPython or ipykernel names it."""
     return file.startswith("<ipython-input") or "ipykernel_" in file
+
+
+def place_of(file: str, line: int) -> str:
+    """Return a line in words: "a cell, line 3", "train.py, line 12"."""
+    if not file:
+        return "not in your code"
+    return f"{'a cell' if is_cell(file) else Path(file).name}, line {line}"
+
+
+def code_of(file: str, line: int) -> str:
+    """Return the code of a line, "" where there is none."""
+    return linecache.getline(file, line).strip() if file else ""
 
 
 def by_line(places: Counter[Place]) -> tuple[Line, ...]:
@@ -56,7 +66,7 @@ def by_line(places: Counter[Place]) -> tuple[Line, ...]:
             each.total(),
             file,
             line,
-            linecache.getline(file, line).strip() if file else "",
+            code_of(file, line),
             tuple(reason for reason, _ in each.most_common()),
         )
         for (file, line), each in reasons.items()

@@ -6,14 +6,12 @@ and which line allocated each. So the peak and the sums cover all changes, howev
 
 from __future__ import annotations
 
-import linecache
 from collections import Counter
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
-from host_to_device.counting.lines import is_cell
+from host_to_device.counting.lines import code_of, place_of
 
 KEPT = 50_000  # changes that are kept one by one
 REFUSALS = 20  # refused allocations that are kept
@@ -51,16 +49,6 @@ class Change(NamedTuple):
     library: str
     file: str = ""
     line: int = 0
-
-    @property
-    def place(self) -> str:
-        """The reader's line, in words."""
-        return place_of(self.file, self.line)
-
-    @property
-    def code(self) -> str:
-        """The code of that line."""
-        return code_of(self.file, self.line)
 
 
 class MemoryEvent(NamedTuple):
@@ -155,18 +143,6 @@ class Refusal:
     reserved: int
     alive: tuple[Held, ...]
     number: int
-
-
-def place_of(file: str, line: int) -> str:
-    """Return a line in words: "a cell, line 3", "train.py, line 12"."""
-    if not file:
-        return "not in your code"
-    return f"{'a cell' if is_cell(file) else Path(file).name}, line {line}"
-
-
-def code_of(file: str, line: int) -> str:
-    """Return the code of a line, "" where there is none."""
-    return linecache.getline(file, line).strip() if file else ""
 
 
 def short(code: str) -> str:
@@ -285,14 +261,12 @@ class History:
 
     def _fold(self, count: int) -> None:
         """Work through the oldest changes, and keep only the state after them."""
-        self._survey(self.changes[:count])
-        for change in self.changes[:count]:
-            self.start.apply(change)
+        self.start = self._survey(self.changes[:count])
         del self.changes[:count]
         self.left_out += count
 
-    def _survey(self, changes: list[Change]) -> None:
-        """Find the peak, the refusals and the sums of these changes, which follow on `start`."""
+    def _survey(self, changes: list[Change]) -> State:
+        """Find the peak, the refusals and the sums of these changes, which follow on `start`; return the state after them."""
         state, best = self.start.copy(), -1
         for number, change in enumerate(changes):
             nbytes, site = state.apply(change)
@@ -307,20 +281,17 @@ class History:
                 self.peak_reserved = state.reserved
         if best >= 0:
             self.peak_number, self.peak_change = self.left_out + best, changes[best]
-            state = self.start.copy()
+            fullest = self.start.copy()
             for change in changes[: best + 1]:
-                state.apply(change)
-            self.at_peak = state.by_line()
+                fullest.apply(change)
+            self.at_peak = fullest.by_line()
+        return state
 
     def finish(self) -> State:
         """End the recording: keep as many changes as there is room for, and return the state at the end."""
         if len(self.changes) > self._kept:
             self._fold(len(self.changes) - self._kept)
-        self._survey(self.changes)
-        state = self.start.copy()
-        for change in self.changes:
-            state.apply(change)
-        return state
+        return self._survey(self.changes)
 
     def events(self) -> tuple[MemoryEvent, ...]:
         """Return the changes that are kept, as events."""

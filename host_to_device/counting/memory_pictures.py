@@ -12,7 +12,8 @@ from collections.abc import Callable, Hashable, Sequence
 from html import escape
 from typing import NamedTuple
 
-from host_to_device.counting.memory_history import BEFORE, Held, History, Site, place_of, short
+from host_to_device.counting.lines import place_of
+from host_to_device.counting.memory_history import BEFORE, Held, History, Site, short
 from host_to_device.rendering import svg, units
 from host_to_device.rendering.palette import (
     BLUE,

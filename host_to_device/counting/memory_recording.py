@@ -34,7 +34,7 @@ from typing import Any
 from host_to_device.counting import counts, on_gpu
 from host_to_device.counting.memory_history import Change, History, State
 from host_to_device.counting.numba_calls import NumbaCalls
-from host_to_device.counting.timelines import LIBRARIES
+from host_to_device.counting.timelines import reporting_library
 from host_to_device.standins import events
 
 UNIT = 512  # bytes; PyTorch's and CuPy's pools allocate multiples of this
@@ -197,7 +197,7 @@ class OnStandIns(Recorder):
         self._take_in()
         library, place = "CuPy", ("", 0)
         if kind != "free":
-            library, place = _library(), events.readers_place()
+            library, place = reporting_library(), events.readers_place()
         known = held if kind in ("allocation", "released") and pool is not None else None
         self._arrived.append(Change(kind, pool, key, nbytes, known, library, *place))
         if kind == "allocation" and len(self._arrived) >= BATCH:
@@ -250,18 +250,6 @@ class OnStandIns(Recorder):
 BATCH = 4096  # reports that wait before they go into the history
 KINDS = ("allocation", "free", "refused", "released")  # by their numbers in `torch_device.memory_changes`
 FREED, RELEASED = 1, 3
-
-
-def _library() -> str:
-    """Return the library whose stand-in reports a change: the innermost one on the stack."""
-    frame: Any = sys._getframe(2)
-    while frame is not None:
-        module = frame.f_globals.get("__name__") or ""
-        for package, library in LIBRARIES.items():
-            if f"{module}.".startswith(f"{package}."):
-                return library
-        frame = frame.f_back
-    return ""
 
 
 # --- On a GPU --------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from html import escape
 from typing import Any
 
 from host_to_device.counting import memory_pictures, on_gpu
+from host_to_device.counting.lines import code_of, place_of
 from host_to_device.counting.memory_history import (
     BEFORE,
     Held,
@@ -134,13 +135,17 @@ class MemoryTimeline:
         said = []
         for refusal in self.refusals[-1:]:
             said.append(
-                f"Refused: {units.amount(refusal.nbytes)} at {_line(refusal)}; "
+                f"Refused: {units.amount(refusal.nbytes)} at {_line(refusal.place, refusal.code)}; "
                 f"{units.amount(refusal.allocated)} was allocated and {units.amount(refusal.reserved)} reserved."
             )
             if len(self.refusals) > 1:
                 said.append(f"It is the last of {len(self.refusals)} refused allocations.")
         event = self._history.peak_change
-        reached = "when the block began" if event is None else f"at {_line(event)}"
+        reached = (
+            "when the block began"
+            if event is None
+            else f"at {_line(place_of(event.file, event.line), code_of(event.file, event.line))}"
+        )
         said.append(f"Peak: {units.amount(self.peak)} {reached}.")
         limit = "" if self.limit is None else f", limit {units.amount(self.limit)}"
         said.append(f"Reserved: at most {units.amount(self.peak_reserved)}{limit}.")
@@ -181,7 +186,7 @@ class MemoryTimeline:
         """Return the picture in words."""
         if not self.events:
             return f"A diagram without memory. {self.summary()}"
-        rows = [f"{units.amount(each.nbytes)}, {_line(each)}" for each in self._shown()[:6]]
+        rows = [f"{units.amount(each.nbytes)}, {_line(each.place, each.code)}" for each in self._shown()[:6]]
         return (
             f"Allocated bytes over {len(self.events):,} changes of device memory, stacked by the line that allocated. "
             f"{self.summary()} {self._shown_title()} {'; '.join(rows)}."
@@ -277,10 +282,9 @@ def _index(device: Any) -> int:
     return index
 
 
-def _line(thing: Any) -> str:
+def _line(place: str, code: str) -> str:
     """Return a place with its code: "a cell, line 3: y = x * 2"."""
-    code = short(thing.code)
-    return f"{thing.place}: {code}" if code else thing.place
+    return f"{place}: {short(code)}" if code else place
 
 
 def _table(caption: str, held: Sequence[Held], most: int = MOST) -> Table:

@@ -15,7 +15,6 @@ calls are recorded in their order (`numba_calls`), CuPy's are not, and one line 
 from __future__ import annotations
 
 import json
-import linecache
 import os
 import shutil
 import sys
@@ -30,7 +29,7 @@ from typing import Any
 
 from host_to_device import standins
 from host_to_device.counting import counts, on_gpu
-from host_to_device.counting.lines import is_cell
+from host_to_device.counting.lines import code_of, place_of
 from host_to_device.counting.numba_calls import CROSSING, NumbaCalls
 from host_to_device.rendering import svg, units
 from host_to_device.rendering.palette import BLUE, BLUE_SOFT, DARK, IDLE, LINE, ORANGE, ORANGE_SOFT, QUIET
@@ -91,14 +90,12 @@ class Event:
     @property
     def place(self) -> str:
         """The reader's line that caused it."""
-        if not self.file:
-            return ""
-        return f"{'a cell' if is_cell(self.file) else Path(self.file).name}, line {self.line}"
+        return place_of(self.file, self.line) if self.file else ""
 
     @property
     def code(self) -> str:
         """The code of that line."""
-        return linecache.getline(self.file, self.line).strip() if self.file else ""
+        return code_of(self.file, self.line)
 
 
 @dataclass(frozen=True)
@@ -461,7 +458,7 @@ class _Recorder:
         name = DIRECTIONS.get(what, what) if kind == "copy" else what
         if kind == "wait" and self._within is None:
             self._catch_up("unnamed")
-        event = Event(kind, name, nbytes, _library(), *events.readers_place())
+        event = Event(kind, name, nbytes, reporting_library() or "PyTorch", *events.readers_place())
         (self.events if self._within is None else self._within).append(event)
 
     def around(self, operation: str, call: Any) -> Any:
@@ -494,8 +491,8 @@ class _Recorder:
         return place
 
 
-def _library() -> str:
-    """Return the library whose stand-in reports an event: the innermost one on the stack."""
+def reporting_library() -> str:
+    """Return "Numba" or "CuPy", whose stand-in reports to the caller's caller: the innermost one on the stack, or ""."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         module = frame.f_globals.get("__name__") or ""
@@ -503,7 +500,7 @@ def _library() -> str:
             if f"{module}.".startswith(f"{package}."):
                 return library
         frame = frame.f_back
-    return "PyTorch"
+    return ""
 
 
 def _watching_torch(recorder: _Recorder) -> Any:
