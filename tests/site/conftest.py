@@ -100,6 +100,16 @@ def chromium():
         browser.close()
 
 
+@pytest.fixture(scope="module")
+def opened(request, chromium, url):
+    """The page that a file of tests names as `PAGE`, opened once for all of them."""
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(url + request.module.PAGE)
+    yield page
+    context.close()
+
+
 @pytest.fixture
 def open_page(chromium):
     """Open an address in a fresh browser profile: `open_page(address, width=390, …)` returns Playwright's page."""

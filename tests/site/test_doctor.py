@@ -61,15 +61,6 @@ def of_python(text):
     }
 
 
-@pytest.fixture(scope="module")
-def opened(chromium, url):
-    context = chromium.new_context()
-    page = context.new_page()
-    page.goto(url + PAGE)
-    yield page
-    context.close()
-
-
 def typed(page, text):
     page.locator("#h2d-doctor-text").fill(text)
 

@@ -15,15 +15,6 @@ def right(message):
     return next(at for at, cause in enumerate(message.causes) if cause.right)
 
 
-@pytest.fixture(scope="module")
-def opened(chromium, url):
-    context = chromium.new_context()
-    page = context.new_page()
-    page.goto(url + PAGE)
-    yield page
-    context.close()
-
-
 # What the reader sees and hears of the message that is shown.
 STATE = """() => {
     const shown = [...document.querySelectorAll(".h2d-game-message")].filter((each) => !each.hidden);
