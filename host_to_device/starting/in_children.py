@@ -147,7 +147,7 @@ def in_child(code: str | Callable[[], Any], seconds: float = 20, memory: int | N
     streams = [_Reading(process.stdout), _Reading(process.stderr)]
     stopped = False
     try:
-        with suppress(BrokenPipeError, OSError):  # it has ended already
+        with suppress(OSError):  # it has ended already
             assert process.stdin is not None
             process.stdin.write(text)
             process.stdin.close()
