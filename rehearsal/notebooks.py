@@ -33,9 +33,13 @@ CANNOT = {
 
 @dataclass
 class Outcome:
-    """What became of a notebook's cells; `failed` and `cannot` hold a number and a line for each cell."""
+    """What became of a notebook's cells; `failed` and `cannot` hold a number and a line for each cell.
+
+    `notebook` is the notebook as it has run, with its outputs.
+    """
 
     path: Path
+    notebook: NotebookNode
     passed: int = 0
     failed: list[tuple[int, str]] = field(default_factory=list)
     cannot: list[tuple[int, str]] = field(default_factory=list)
@@ -81,7 +85,8 @@ def run_notebook(
     versions
         The versions that `environment` is for: the kernel is their Python.
     """
-    notebook, outcome = nbformat.read(path, 4), Outcome(path)
+    notebook = nbformat.read(path, 4)
+    outcome = Outcome(path, notebook)
     client = NotebookClient(
         notebook,
         timeout=seconds,

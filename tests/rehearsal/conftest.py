@@ -13,17 +13,22 @@ import pytest
 
 from rehearsal import run, versions
 
+# Where the variable is set, the programs run on this machine's GPU instead: what the rehearsal is a rehearsal of.
+ON_GPU = os.environ.get("REHEARSE_ON") == "gpu"
+
 
 @pytest.fixture(scope="session")
 def rehearsal_environment():
     """Return the environment of a program on the rehearsal; the driver is built once and kept in the user's cache."""
     pytest.importorskip("numba_cuda", reason="numba-cuda is not installed (make set-up-tests, not on macOS)")
+    checkout = {"H2D_MACHINE": "gpu", "PYTHONPATH": str(run.ROOT)}
+    quiet = {"NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": "0", "PYTHONWARNINGS": "ignore"}
+    if ON_GPU:
+        return {**os.environ, **checkout, **quiet}
     if not sys.platform.startswith("linux"):
         pytest.skip("the rehearsal's driver is for Linux")
     if shutil.which(run.build.compiling.COMPILER) is None and "CI" not in os.environ:
         pytest.skip("the rehearsal needs a C++ compiler")
-    checkout = {"H2D_MACHINE": "gpu", "PYTHONPATH": str(run.ROOT)}
-    quiet = {"NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": "0", "PYTHONWARNINGS": "ignore"}
     return run.environment({**os.environ, **checkout, **quiet})
 
 
@@ -32,6 +37,8 @@ def environment_of(rehearsal_environment):
     """Return a function: versions to the environment of a program with CuPy, built if need be (minutes)."""
 
     def environment(chosen):
+        if ON_GPU:
+            return rehearsal_environment
         with skipped_without_a_network():
             return run.environment(rehearsal_environment, cupy=True, versions=chosen)
 
@@ -58,10 +65,10 @@ def has_colabs_python():
         return False
 
 
-@pytest.fixture(params=["today", "colab"])
+@pytest.fixture(params=["gpu"] if ON_GPU else ["today", "colab"])
 def with_versions(request, run_program, tmp_path):
     """Return a function that runs a program with CuPy and returns its process; `with_versions.name` says which versions."""
-    if request.param == "today":
+    if request.param in ("gpu", "today"):
         environment, python = request.getfixturevalue("cupy_environment"), sys.executable
     else:
         environment, chosen = request.getfixturevalue("colab_environment")
