@@ -23,6 +23,7 @@ _NAMES = {
     "exploring.banks": ["explore_banks"],
     "exploring.convolutions": ["explore_convolution"],
     "exploring.costs": ["explore_cost"],
+    "exploring.epochs": ["explore_epoch"],
     "exploring.grid": ["explore_grid"],
     "exploring.lanes": ["explore_lanes"],
     "exploring.latency": ["explore_latency"],
@@ -64,6 +65,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from host_to_device.exploring.banks import explore_banks as explore_banks
     from host_to_device.exploring.convolutions import explore_convolution as explore_convolution
     from host_to_device.exploring.costs import explore_cost as explore_cost
+    from host_to_device.exploring.epochs import explore_epoch as explore_epoch
     from host_to_device.exploring.grid import explore_grid as explore_grid
     from host_to_device.exploring.lanes import explore_lanes as explore_lanes
     from host_to_device.exploring.latency import explore_latency as explore_latency

@@ -1,0 +1,57 @@
+"""Explorers in a page, in a real browser: with menus, from a file, and without JavaScript."""
+
+import pytest
+
+pytestmark = [pytest.mark.site, pytest.mark.browser]
+
+# The page of each explorer, a choice of its menus, and words that the page then has and did not have before.
+PAGES = {
+    "chapters/11-small-batches.html": (
+        {"explanation": "fixed + linear", "third": "256"},
+        "misses a number by 0.625 s or more",
+    ),
+}
+
+
+def opened(chromium, where, **how):
+    page = chromium.new_context(**how).new_page()
+    page.set_default_timeout(20_000)
+    page.goto(where)
+    return page
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_menus_change_picture_sentences_and_table(chromium, url, name):
+    choice, words = PAGES[name]
+    page = opened(chromium, url + name)
+    box = page.locator(".h2d-page-explorer")
+    before = box.locator("svg").get_attribute("aria-label"), box.locator("table").inner_html()
+    said = box.locator(".h2d-page-explorer-said")
+    assert words not in said.inner_text()
+    for menu, label in choice.items():
+        box.locator(f"select[name={menu}]").select_option(label=label)
+    box.get_by_text(words).first.wait_for()
+    assert box.locator("svg").get_attribute("aria-label") != before[0]
+    assert box.locator("table").inner_html() != before[1]
+    assert said.get_attribute("aria-live") == "polite"
+    page.context.close()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_it_works_in_a_page_that_was_opened_from_a_file(chromium, site, name):
+    choice, words = PAGES[name]
+    page = opened(chromium, (site / name).as_uri())
+    box = page.locator(".h2d-page-explorer")
+    for menu, label in choice.items():
+        box.locator(f"select[name={menu}]").select_option(label=label)
+    box.get_by_text(words).first.wait_for()
+    page.context.close()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_without_javascript_the_first_picture_is_there(chromium, url, name):
+    page = opened(chromium, url + name, java_script_enabled=False)
+    box = page.locator(".h2d-page-explorer")
+    assert not box.locator("form").is_visible() and box.locator("svg").is_visible()
+    assert "Other choices can be picked where JavaScript is allowed." in box.inner_text()
+    page.context.close()
