@@ -16,12 +16,13 @@ PyTorch                    everything        it has no GPU then, and its stand-i
 A sum is known only if all its parts are: as soon as CuPy is loaded, only the allocations are known without CUPTI. The
 lines that waited are never known: a trace has no Python lines unless it records every call, which slows the program down.
 
-The part for CUPTI has never run on a GPU. The tests give `read` events in the format of Kineto, the profiler's library
-(pytorch/kineto, libkineto/src/CuptiActivity.cpp).
+`python -m tests.commands.torch.on_gpu` holds the part for CUPTI against a GPU. The other tests give `read` events in the
+format of Kineto, the profiler's library (pytorch/kineto, libkineto/src/CuptiActivity.cpp).
 """
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import sys
@@ -195,10 +196,13 @@ def say_once(missing: Iterable[str]) -> None:
 
 def profile(torch: Any) -> Any:
     """Return PyTorch's profiler of a GPU, for a `with` block."""
+    options = inspect.signature(torch.profiler.profile).parameters
     return torch.profiler.profile(
         activities=[torch.profiler.ProfilerActivity.CUDA],
         # Without this the trace lacks the driver's synchronization, and Numba calls the driver.
         experimental_config=torch._C._profiler._ExperimentalConfig(enable_cuda_sync_events=True),
+        # Without this PyTorch 2.11 warns that it clears events between cycles, and here is one cycle.
+        **({"acc_events": True} if "acc_events" in options else {}),
     )
 
 

@@ -8,6 +8,7 @@ errors, the first error in the tool's words, and the lines that it names, with v
 
 import argparse
 import functools
+import importlib.metadata
 import json
 import os
 import re
@@ -21,7 +22,7 @@ from pathlib import Path
 from tests.corpora.kernels.wrong import case as about
 
 STORED = Path(about.__file__).with_name("sanitizer.json")
-SECONDS = 40  # for one case; a kernel that never ends is stopped
+SECONDS = 20  # for one case; a kernel that never ends is stopped
 MEMCHECK, RACECHECK, INITCHECK, SYNCCHECK = "memcheck", "racecheck", "initcheck", "synccheck"
 TOOLS = {
     about.RACE: RACECHECK,
@@ -81,6 +82,21 @@ def verdict(wrong, program: str, tool: str) -> dict:
     }
 
 
+def where(program: str) -> dict[str, str]:
+    """Return the GPU, the versions and the date of this run."""
+
+    def said_by(*command: str) -> str:
+        return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+
+    version = re.search(r"Version\s+([\d.]+)", said_by(program, "--version"))
+    return {
+        "gpu": said_by("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"),
+        "compute-sanitizer": version[1] if version else "",
+        "numba-cuda": importlib.metadata.version("numba-cuda"),
+        "date": str(date.today()),
+    }
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="only these cases")
@@ -99,35 +115,17 @@ def main() -> int:
     from tests.corpora.kernels.wrong.corpus import ALL
 
     chosen = [wrong for wrong in ALL if not given.names or wrong.case.name in given.names]
-    found = {}
+    about_run, found = {"where": where(program), "verdicts": {}}, {}
     with ThreadPoolExecutor(given.jobs) as pool:
         tasks = {
             wrong.case.name: pool.submit(verdict, wrong, program, TOOLS.get(wrong.finding, MEMCHECK))
             for wrong in chosen
         }
         for name, task in tasks.items():
-            found[name] = task.result()
-            print(
-                f"{name:50} {found[name]['tool']:10} {found[name]['errors']} {found[name]['first']}",
-                flush=True,
-            )
-    version = subprocess.run([program, "--version"], capture_output=True, text=True).stdout.split("Version")[
-        -1
-    ]
-    gpu = subprocess.run(
-        ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
-        capture_output=True,
-        text=True,
-    ).stdout.strip()
-    import importlib.metadata
-
-    where = {
-        "gpu": gpu,
-        "compute-sanitizer": version.split()[0] if version.split() else "",
-        "numba-cuda": importlib.metadata.version("numba-cuda"),
-        "date": str(date.today()),
-    }
-    STORED.write_text(json.dumps({"where": where, "verdicts": dict(sorted(found.items()))}, indent=1) + "\n")
+            one = found[name] = task.result()
+            print(f"{name:50} {one['tool']:10} {one['errors']} {one['first']}", flush=True)
+            about_run["verdicts"] = dict(sorted(found.items()))
+            STORED.write_text(json.dumps(about_run, indent=1) + "\n")  # at once: a run may be stopped
     return 0
 
 
