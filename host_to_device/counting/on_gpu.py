@@ -55,8 +55,10 @@ SYNCHRONIZES = {
     *("cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize"),
     *("cuStreamSynchronize", "cuCtxSynchronize", "cuEventSynchronize"),
 }
-# The same calls as CUPTI's own activity shows them, the driver's too; "Stream Wait Event" does not stop the host.
+# The same calls as CUPTI's own activity shows them, the driver's too; "Stream Wait Event" does not stop the host. A query
+# that finds its event done is shown as "Event Sync", too, and stops nothing.
 SYNCHRONIZATION = {"Stream Sync", "Context Sync", "Event Sync", "Device Sync"}
+QUERIES = {"cudaEventQuery", "cudaStreamQuery", "cuEventQuery", "cuStreamQuery"}
 BLOCKING_COPIES = {"cudaMemcpy", "cudaMemcpy2D", "cudaMemcpy3D"}
 LAUNCHES = ("cudaLaunchKernel", "cudaLaunchCooperativeKernel", "cudaGraphLaunch", "cuLaunchKernel")
 
@@ -81,7 +83,7 @@ def read(trace: Iterable[dict[str, Any]], own: int = 0, *, waits_of_driver: bool
     finals = finals[max(0, len(finals) - own) :]
     if len(finals) < own:
         return Numbers.of(dict.fromkeys(NAMES))
-    ours = {_correlation(each) for each in finals}
+    not_waits = no_waits(calls, finals)
     of_runtime = {_correlation(each) for each in calls if each["cat"] == "cuda_runtime"}
     numbers = Numbers(launches=0)
     waits: set[Any] = set()  # by correlation: CUPTI shows one call two or three times
@@ -106,7 +108,7 @@ def read(trace: Iterable[dict[str, Any]], own: int = 0, *, waits_of_driver: bool
         elif kind in ("kernel", "gpu_memset"):
             numbers.by_name[name] += 1
         elif is_wait(each):
-            if each not in finals and mark not in ours and (mark in of_runtime or waits_of_driver):
+            if each not in finals and mark not in not_waits and (mark in of_runtime or waits_of_driver):
                 waits.add(mark)
         elif kind in RUNTIME and name.startswith(LAUNCHES):
             launches.add(mark)
@@ -117,6 +119,11 @@ def read(trace: Iterable[dict[str, Any]], own: int = 0, *, waits_of_driver: bool
     numbers.operations = numbers.by_name.total()
     numbers.waits, numbers.launches = len(waits), len(launches)
     return numbers
+
+
+def no_waits(calls: Iterable[dict[str, Any]], finals: Iterable[dict[str, Any]]) -> set[Any]:
+    """Return the correlations of calls that are no waits of the program: the profiler's own last calls, and queries."""
+    return {_correlation(each) for each in (*finals, *(each for each in calls if each["name"] in QUERIES))}
 
 
 def is_wait(event: dict[str, Any]) -> bool:

@@ -164,7 +164,7 @@ def from_trace(trace: Iterable[dict[str, Any]], own: int = 0) -> tuple[Event, ..
     calls = [each for each in found if each.get("cat") in on_gpu.RUNTIME]
     of_runtime = {on_gpu._correlation(each) for each in calls if each["cat"] == "cuda_runtime"}
     finals = [each for each in calls if each["name"] == "cudaDeviceSynchronize"]
-    ours = {on_gpu._correlation(each) for each in finals[max(0, len(finals) - own) :]}
+    not_waits = on_gpu.no_waits(calls, finals[max(0, len(finals) - own) :])
     # CUPTI may show one call twice, as the runtime's and as the driver's inside it: the first is the outer one.
     asked: dict[Any, Span] = {}
     called: dict[Any, str] = {}
@@ -185,7 +185,7 @@ def from_trace(trace: Iterable[dict[str, Any]], own: int = 0) -> tuple[Event, ..
             # A call of the driver, which is Numba's: the trace has the copy, and not the call that waited for it.
             if mark not in of_runtime and direction in CROSSING_OF:
                 made.append(Event("wait", CROSSING_OF[direction], asked=_span(each)))
-        elif on_gpu.is_wait(each) and mark not in ours and mark not in seen:
+        elif on_gpu.is_wait(each) and mark not in not_waits and mark not in seen:
             seen.add(mark)
             made.append(Event("wait", called.get(mark, name), asked=asked.get(mark, _span(each))))
     made.sort(key=lambda event: (event.asked or event.ran or (0.0, 0.0))[0])

@@ -1,7 +1,7 @@
 """Counting on a GPU, without one: traces in the format that PyTorch's profiler writes, and the profiler's place.
 
 The events are written after pytorch/kineto's `libkineto/src/CuptiActivity.cpp` and `output_json.cpp`: a name, a
-category, a time in µs, and CUPTI's numbers under "args". None was recorded on a GPU by this project.
+category, a time in µs, and CUPTI's numbers under "args". `RECORDED` was recorded on a GPU.
 """
 
 import json
@@ -16,6 +16,7 @@ import pytest
 from host_to_device.counting import Copies, count, on_gpu
 from host_to_device.counting.numbers import NOT_KNOWN, Numbers
 from host_to_device.counting.on_gpu import read
+from host_to_device.counting.timelines import from_trace
 from host_to_device.standins import events
 
 
@@ -80,6 +81,26 @@ def test_a_trace_is_added_up():
         "Memset (Device)": 1,
         "reduce_kernel": 1,
     }
+
+
+# cupy.asarray(numpy.ones(100)) on an NVIDIA H100, with CuPy 14.2.0 and PyTorch 2.11.0: CuPy asks whether the copy has
+# ended, and CUPTI shows the answer as a synchronization. No call stops the host.
+RECORDED = [
+    call("cudaHostAlloc", 4849644070661.803, 1226),
+    call("cudaMemcpyAsync", 4849644070745.526, 1228),
+    call("cudaEventRecord", 4849644070795.996, 1230),
+    call("cudaEventQuery", 4849644070808.123, 1231),
+    sync("Event Sync", 4849644070808.719, 1231),
+    call("cudaDeviceSynchronize", 4849644070906.5, 1234),
+    sync("Context Sync", 4849644070909.497, 1234),
+    copy("HtoD (Pinned -> Device)", 4849644070926.699, 1228, 800),
+]
+
+
+def test_asking_whether_work_has_ended_is_no_wait():
+    numbers = read(RECORDED, own=1)
+    assert (numbers.h2d, numbers.h2d_bytes, numbers.waits) == (1, 800, 0)
+    assert [each.kind for each in from_trace(RECORDED, own=1)] == ["copy"]
 
 
 def test_the_learners_own_synchronization_counts_and_the_profilers_does_not():
