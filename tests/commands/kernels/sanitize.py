@@ -101,6 +101,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="only these cases")
     parser.add_argument("--one", help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--rest", action="store_true", help="only cases that no stored verdict is of; the others stay"
+    )
     parser.add_argument("--jobs", type=int, default=4, help="cases at once (%(default)s)")
     given = parser.parse_args()
     if given.one:
@@ -114,8 +117,13 @@ def main() -> int:
 
     from tests.corpora.kernels.wrong.corpus import ALL
 
-    chosen = [wrong for wrong in ALL if not given.names or wrong.case.name in given.names]
-    about_run, found = {"where": where(program), "verdicts": {}}, {}
+    kept = json.loads(STORED.read_text())["verdicts"] if given.rest and STORED.exists() else {}
+    chosen = [
+        wrong
+        for wrong in ALL
+        if (not given.names or wrong.case.name in given.names) and wrong.case.name not in kept
+    ]
+    about_run, found = {"where": where(program), "verdicts": {}}, dict(kept)
     with ThreadPoolExecutor(given.jobs) as pool:
         tasks = {
             wrong.case.name: pool.submit(verdict, wrong, program, TOOLS.get(wrong.finding, MEMCHECK))
