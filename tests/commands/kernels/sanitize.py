@@ -57,6 +57,8 @@ def verdict(wrong, program: str, tool: str) -> dict:
     command = [program, "--tool", tool, "--print-limit", "20"]
     if tool == RACECHECK:
         command += ["--racecheck-report", "all"]
+    if tool == INITCHECK:
+        command += ["--initcheck-address-space", "all"]
     command += [sys.executable, "-m", "tests.commands.kernels.sanitize", "--one", wrong.case.name]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
