@@ -20,7 +20,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from book import scripts
-from host_to_device.exploring import epochs
+from host_to_device.exploring import allocator, epochs
 from host_to_device.exploring.explorer import Picture
 
 SCRIPT = Path(__file__).parent / "explorers.js"
@@ -84,6 +84,21 @@ EXPLORERS = {
             "third": {batch: f"{batch:,}" for batch in (256, 4096, 20_480)},
         },
         ("fixed, linear, pairs", 4096),
+    ),
+    "allocator": InPage(
+        allocator.AllocatorPicture,
+        {
+            "batch": {size: str(size) for size in allocator.BATCHES},
+            "step": {
+                10: "10, all tensors made",
+                12: "12, every second deleted",
+                13: "13, a large tensor",
+                15: "15, all eight deleted",
+            },
+            "segments": allocator.SEGMENTS,
+            "empty": allocator.DOES,
+        },
+        (8, 13, "fixed", "no"),
     ),
 }
 

@@ -20,6 +20,7 @@ _NAMES = {
     "diagnosing.compatibility": ["runs_on"],
     "diagnosing.machine_code": ["code_in", "known_wheels"],
     "exercises": ["answer", "progress"],
+    "exploring.allocator": ["explore_allocator"],
     "exploring.banks": ["explore_banks"],
     "exploring.convolutions": ["explore_convolution"],
     "exploring.costs": ["explore_cost"],
@@ -62,6 +63,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from host_to_device.diagnosing.machine_code import known_wheels as known_wheels
     from host_to_device.exercises import answer as answer
     from host_to_device.exercises import progress as progress
+    from host_to_device.exploring.allocator import explore_allocator as explore_allocator
     from host_to_device.exploring.banks import explore_banks as explore_banks
     from host_to_device.exploring.convolutions import explore_convolution as explore_convolution
     from host_to_device.exploring.costs import explore_cost as explore_cost
