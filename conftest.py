@@ -9,6 +9,8 @@ import pytest
 
 os.environ.setdefault("H2D_MACHINE", "stand-in")
 os.environ.setdefault("H2D_PROGRESS", "off")  # what the tests solve is nobody's progress
+# Two workers on two cores: PyTorch's threads would wait for each other's cores, and small tensors take ten times as long.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def pytest_sessionstart(session):

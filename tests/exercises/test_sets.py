@@ -1,8 +1,8 @@
 """Every set of exercises: in step with its source, solved by its solution, and by none of its wrong answers.
 
-`make test` interprets the kernels of wrong answers here: the answer machinery, the checks and their hints are the same,
-and nothing is compiled. The solutions run with every commit as notebooks, compiled as a learner's are, where what
-`h2d.answer` prints is compared with what is stored. `make test-all` judges both here, interpreted and compiled.
+`make test` judges a wrong answer of each exercise here, and interprets its kernels: the answer machinery, the checks and
+their hints are the same, and nothing is compiled. The solutions run with every commit as notebooks, compiled as a learner's are, where what
+`h2d.answer` prints is compared with what is stored. `make test-all` judges all answers here, interpreted and compiled.
 """
 
 import contextlib
@@ -44,9 +44,21 @@ def each_set():
 
 
 def each_wrong():
-    every = [(path, part, wrong) for path in SOLUTIONS for part in parts(path) for wrong in part.wrong]
+    """Parametrize by every wrong answer; `make test` judges the first of each exercise, `make test-all` all."""
     return pytest.mark.parametrize(
-        ("path", "part", "wrong"), every, ids=[f"{part.number} {wrong.title}" for _, part, wrong in every]
+        ("path", "part", "wrong"),
+        [
+            pytest.param(
+                path,
+                part,
+                wrong,
+                id=f"{part.number} {wrong.title}",
+                marks=[pytest.mark.slow] * (wrong is not part.wrong[0]),
+            )
+            for path in SOLUTIONS
+            for part in parts(path)
+            for wrong in part.wrong
+        ],
     )
 
 
