@@ -126,7 +126,7 @@ class ExplorerInPage(SphinxDirective):
         drawing, said, warns, table = of.parts(of.first)
         folded = escape(picture.folded)
         html = (
-            f'<div class="{MARK}"><form hidden autocomplete="off" aria-label="What the picture shows" data-script="{_file(self.name_of)}">'
+            f'<div class="{MARK}"><form hidden autocomplete="off" aria-label="What the {self.name_of} explorer shows" data-script="{_file(self.name_of)}">'
             f"{''.join(labels)}</form>"
             f'<div class="h2d-page-explorer-drawing">{drawing}</div>'
             f'<p class="h2d-page-explorer-key">{escape(picture.key)}</p>'

@@ -78,6 +78,7 @@ EXPLANATIONS = {
     "fixed": Explanation("only a fixed cost a batch", ("fixed",)),
     "fixed, linear": Explanation("fixed + linear", ("fixed", "linear")),
     "loading": Explanation("CPU-bound: the same fixed + linear", ("fixed", "linear"), ("fixed", "linear")),
+    "fixed, pairs": Explanation("fixed + pairs", ("fixed", "pairs")),
     "linear, pairs": Explanation("linear + pairs", ("linear", "pairs")),
     "fixed, linear, pairs": Explanation("fixed + linear + pairs", PARTS),
     "shared": Explanation("the same fixed + linear, own pairs", PARTS, ("fixed", "linear")),
@@ -469,10 +470,10 @@ def explore_epoch(
     ----------
     explanation
         "fixed": only a fixed cost a batch. "fixed, linear": also a cost a sample. "loading": both, the same on both
-        cards, because the same CPU loads. "linear, pairs": a cost a sample and a cost a pair. "fixed, linear, pairs":
-        all three. "shared": all three, the first two the same on both cards. "rate": all three, but pairs are seven
-        times as fast on the RTX PRO 6000. A cost that the explanation leaves out is 0, and the RTX PRO 6000 takes a
-        shared cost from the other card's slider.
+        cards, because the same CPU loads. "fixed, pairs" and "linear, pairs": one of these costs and a cost a pair.
+        "fixed, linear, pairs": all three. "shared": all three, the first two the same on both cards. "rate": all three,
+        but pairs are seven times as fast on the RTX PRO 6000. A cost that the explanation leaves out is 0, and the RTX
+        PRO 6000 takes a shared cost from the other card's slider.
     third
         A third batch size, 128 to 65,536, for which the explorer predicts.
     fixed, linear, pairs

@@ -59,6 +59,7 @@ def test_which_explanations_survive():
         "fixed": False,
         "fixed, linear": False,
         "loading": False,
+        "fixed, pairs": True,
         "linear, pairs": True,
         "fixed, linear, pairs": True,
         "shared": True,
@@ -75,7 +76,9 @@ GRID = np.arange(0, 3.0001, 0.025)
 PAIRS = np.arange(0, 0.4, 0.0025)
 
 
-@pytest.mark.parametrize("name", ["fixed", "fixed, linear", "linear, pairs", "fixed, linear, pairs"])
+@pytest.mark.parametrize(
+    "name", ["fixed", "fixed, linear", "fixed, pairs", "linear, pairs", "fixed, linear, pairs"]
+)
 @pytest.mark.parametrize("card", [0, 1])
 def test_a_search_over_all_costs_of_a_card_finds_the_same(name, card):
     allowed = EXPLANATIONS[name].parts
@@ -165,7 +168,7 @@ def test_a_miss_is_told_with_its_number():
     assert "misses 4 of 4 numbers" in said and "misses a number by 0.625 s or more" in said
     assert "RTX 3060 Ti at batch 10,240: 1.52 s instead of 2.2 s" in said
     assert '<p style="color' in picture.html() and "-0.625 s" in str(picture.table())
-    assert "3 of 7 explanations" in said
+    assert "4 of 8 explanations" in said
 
 
 def test_alternative_text_and_table_have_all_numbers():
