@@ -1,0 +1,144 @@
+"""Chapter 11: its tables agree with the notebook's outputs, and the sums of its prose are right."""
+
+import math
+import re
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+
+from book import cells
+from host_to_device.hardware import gpus
+from host_to_device.measuring import prices
+
+ROOT = Path(__file__).resolve().parents[2]
+CHAPTER = (ROOT / "chapters" / "11-small-batches.md").read_text(encoding="utf-8")
+NOTEBOOK = {
+    cell.id: cell for cell in nbformat.read(ROOT / "notebooks" / "11-small-batches.ipynb", as_version=4).cells
+}
+NUMBER = r"[\d,]*\d(?:\.\d+)?"
+
+
+def rows(name):
+    """Return the numbers of a table, row by row, without its head."""
+    table = CHAPTER.partition(f":name: {name}\n")[2].partition("\n:::\n")[0]
+    found = [re.findall(rf"(?<![\w.]){NUMBER}", row) for row in re.split(r"\n\* -", table)[2:]]
+    return [[float(each.replace(",", "")) for each in row] for row in found]
+
+
+def output(cell):
+    """Return the numbers that a cell printed, line by line."""
+    lines = cells.printed(NOTEBOOK[cell]).splitlines()
+    found = [re.findall(rf"(?<![\w.]){NUMBER}", line) for line in lines]
+    return [[float(each.replace(",", "")) for each in line] for line in found]
+
+
+def test_the_table_of_a_step_is_what_the_notebook_predicts():
+    assert rows("tab-step") == output("step-predict")[2:]
+
+
+def test_the_table_of_twice_as_fast_is_what_the_notebook_predicts():
+    assert len(rows("tab-twice")) == 3
+    assert all(row in output("decide") for row in rows("tab-twice"))
+
+
+def test_the_operations_of_a_step_are_what_the_notebook_counts():
+    assert [line[-1] for line in output("step-count")] == [39, 39]
+    assert CHAPTER.count("39 operations") == 1 and CHAPTER.count("two of 39") == 1
+
+
+def test_the_sizes_of_the_similarities():
+    for batch, words in (1024, "16.8 MB"), (10_240, "1.68 GB"):
+        size = (2 * batch) ** 2 * 4
+        assert f"{size / 1e6:.3g} MB" == words or f"{size / 1e9:.3g} GB" == words
+        assert words in CHAPTER
+    for batch, words in (1024, "7.6 for $b$ = 1,024"), (10_240, "9.9 for $b$ = 10,240"):
+        assert words.startswith(f"{math.log(2 * batch - 1):.1f} ") and words in CHAPTER
+
+
+@pytest.mark.parametrize(
+    "card, large, most, pairs", [("RTX 3060 Ti", 2.2, 0.64, "1.5"), ("RTX PRO 6000", 1.55, 0.70, "0.78")]
+)
+def test_the_exact_fits(card, large, most, pairs):
+    """B and C follow from A, and are not negative up to the largest A."""
+    small = 0.85
+    matrix = np.array([[1, 1], [1, 10]])
+    for a in (0, most):
+        b, c = np.linalg.solve(matrix, [small - a, large - a / 10])
+        assert b == pytest.approx((0.70 if large == 2.2 else 0.772) - 1.1 * a, abs=2e-3)
+        assert c == pytest.approx((0.15 if large == 2.2 else 0.078) + 0.1 * a, abs=2e-3)
+    assert b == pytest.approx(0, abs=0.01)
+    least = 10 * np.linalg.solve(matrix, [small, large])[1]
+    assert f"{least:.2g}" == pairs and f"{pairs} of {large:g} s on the {card}" in CHAPTER
+
+
+def test_the_third_batch_size():
+    """The spread of the predictions over all exact fits, for the first card."""
+    spread = {}
+    for batch in (256, 20_480):
+        x = batch / 1024
+        times = [a / x + 0.70 - 1.1 * a + (0.15 + 0.1 * a) * x for a in (0, 0.70 / 1.1)]
+        spread[batch] = max(times) / min(times)
+    assert f"for 256 differ by a factor of {spread[256]:.1f}" in CHAPTER
+    assert f"those for 20,480 by {spread[20_480] - 1:.0%}".replace("%", " %") in CHAPTER
+
+
+def test_the_ridge_points():
+    card = gpus.find("RTX 3060 Ti")
+    # Two operations in each cycle for each of the 128 CUDA cores of an SM.
+    peak = 2 * 128 * card.multiprocessors * card.boost_clock
+    large = gpus.find("RTX PRO 6000")
+    ridges = peak / card.memory_bandwidth, large.fp32 / large.memory_bandwidth
+    assert "ridge points <ar-roofline>` of {:.0f} and {:.0f}.".format(*ridges) in CHAPTER
+
+
+def test_the_shares_of_the_time_that_gained():
+    def share(total):
+        return (1 - 1 / total) / (1 - 1 / 5)
+
+    assert f"= {share(1.3):.2f} ." in CHAPTER and f"So {1 - share(1.3):.0%}".replace("%", " %") in CHAPTER
+    at_10_240 = share(2.2 / 1.55)
+    assert f"$p$ = {at_10_240:.2f} at 10,240: even there, {1 - at_10_240:.0%}".replace("%", " %") in CHAPTER
+    assert f"{2.2 / 1.55:.2f}" == f"{rows('tab-four-times')[1][-1]:.2f}"
+
+
+def test_the_number_of_steps():
+    shortest = rows("tab-step")[-1][3] / 1e3
+    steps = 2.2 / shortest
+    samples = round(steps * 10_240, -5)
+    said = f"at most {steps:.0f} steps of {shortest * 1e3:.0f} ms, some {samples:,.0f} samples"
+    assert said in CHAPTER
+    small = 10 * steps
+    assert f"these are {small:.0f} steps" in CHAPTER
+    seconds = small * 39 * prices.LAUNCH
+    assert f"take {seconds:.2f} s at the price of C++, and {10 * seconds:.1f} s at ten times" in CHAPTER
+
+
+def test_the_time_in_which_kernels_ran():
+    table = rows("tab-a10-a5000")
+    assert table[0][-1] == pytest.approx(0.15 * 1)
+    assert table[1][-2:] == pytest.approx([0.07 * 1.8, 0.07 * 2], abs=5e-3)
+    assert f"the other {0.85 * 1:.2f} and {0.93 * 1.8:.1f} to {0.93 * 2:.1f} s" in CHAPTER
+
+
+def test_the_jobs_that_fill_a_machine():
+    assert f"the GPU has time for {math.floor(1 / 0.07)}" in CHAPTER
+    assert (
+        f"the CPU is full with {math.floor(1 / 0.33)} jobs and the GPU with {math.floor(1 / 0.15)}" in CHAPTER
+    )
+
+
+def test_the_comparison_of_two_data_sheets():
+    """The ratios of the table, and the A10's figures in the table of GPUs."""
+    block = CHAPTER.partition("* -\n  - A10\n  - RTX A5000\n")[2].partition("\n:::\n")[0]
+    numbers = [
+        [float(each) for each in re.findall(r"^  - ([\d.]+)$", row, re.M)]
+        for row in block.split("\n* - ")[1:]
+    ]
+    assert len(numbers) == 6
+    assert all(ten / five == pytest.approx(ratio, abs=6e-3) for ten, five, ratio in numbers)
+    a10 = gpus.find("A10")
+    stated = [row[0] for row in numbers]
+    assert stated[:3] == [a10.multiprocessors, a10.fp32 / 1e12, a10.fp16_matrix / 1e12]
+    assert stated[4:] == [a10.memory_bandwidth / 1e9, a10.power]
