@@ -286,17 +286,7 @@ class Session:
         numbers.allocations = allocations
         if imported_inside:
             numbers.missing = (*numbers.missing, OF_NUMBA)
-        if any(
-            (
-                allocations,
-                calls.operations,
-                calls.h2d,
-                calls.d2h,
-                numbers.operations,
-                numbers.h2d,
-                numbers.d2h,
-            )
-        ):
+        if allocations or calls.worked or numbers.worked:
             numbers.places = ("GPU",)
         return numbers + self._of_stand_in()
 

@@ -47,6 +47,7 @@ LIBRARIES = {f"{standins.__name__}.numba_cuda": "Numba", f"{standins.__name__}.c
 
 ASKING, WORKING, RETURNING = 1, 2, 1  # units of the drawing: a call, its execution, the end of a wait
 MOST = 40  # events that a picture has room for
+BETWEEN_KERNELS = 5e-6  # seconds from the end of a kernel to the beginning of one that waits for it; no idle device
 TIMES = ("host", "device")  # heads of two columns: when the host called or waited, and when the device worked
 
 Span = tuple[float, float]
@@ -306,10 +307,11 @@ class Timeline:
     def idle(self) -> int:
         """How often the device is idle between two events, in the picture's order or in time."""
         bars = sorted((bar for bar in self.bars() if bar.lane != "host"), key=lambda bar: bar.begin)
+        least = BETWEEN_KERNELS if self.has_times else 1e-12
         gaps = 0
         end: float | None = None
         for bar in bars:
-            gaps += end is not None and bar.begin > end + 1e-12
+            gaps += end is not None and bar.begin > end + least
             end = bar.end if end is None else max(end, bar.end)
         return gaps
 

@@ -318,6 +318,16 @@ def test_a_session_reads_trace_and_statistics():
 
 
 @pytest.mark.usefixtures("torch")
+def test_a_copy_within_the_device_is_work_of_the_device(monkeypatch):
+    within = [call("cudaMemcpyAsync", 10, 1), copy("DtoD (Device -> Device)", 12, 1, 4000), *TRACE[-2:]]
+    monkeypatch.setattr(on_gpu.Session, "_of_torch", lambda _: 0)  # nothing was allocated
+    monkeypatch.setattr(sys.modules[__name__], "TRACE", within)
+    with count() as c:
+        pass
+    assert c.places == ("GPU",)
+
+
+@pytest.mark.usefixtures("torch")
 def test_numba_imported_inside_the_block_is_said_to_be_missing(monkeypatch, capsys):
     monkeypatch.setattr(on_gpu, "_said", set())
     for name in ("numba.cuda.cudadrv.driver", "numba.cuda.dispatcher"):

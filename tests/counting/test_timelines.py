@@ -424,7 +424,10 @@ def test_the_order_of_the_trace_does_not_matter():
 def test_a_gpus_timeline_is_drawn_in_its_times():
     t = h2d.timeline()
     t.where, t.events = "GPU of the test, by CUPTI", from_trace(TRACE, own=1)
-    assert t.is_on_gpu and t.idle == 1  # from 155 to 157
+    assert t.is_on_gpu and t.idle == 0  # from 155 to 157: kernels never touch
+    t.events = from_trace([{**each, "ts": each.get("ts", 0) * 10} for each in TRACE], own=1)
+    assert t.idle == 2  # as long as before, and ten times as far apart
+    t.events = from_trace(TRACE, own=1)
     html = t.html()
     assert "times by the profiler" in html and "not measured" not in html
     assert ">61.0 µs</text>" in html
