@@ -45,7 +45,8 @@ def test_the_table_of_twice_as_fast_is_what_the_notebook_predicts():
 
 def test_the_operations_of_a_step_are_what_the_notebook_counts():
     assert [line[-1] for line in output("step-count")] == [39, 39]
-    assert CHAPTER.count("39 operations") == 1 and CHAPTER.count("two of 39") == 1
+    assert CHAPTER.count("39 operations") == 2 and CHAPTER.count("two of 39") == 1
+    assert "39 operations, 3 copies, 2 waits" in cells.printed(NOTEBOOK["step-timeline"])
 
 
 def test_the_sizes_of_the_similarities():
