@@ -199,9 +199,9 @@ def test_a_message_in_noise_is_found():
 
 
 def test_the_corpus_gets_what_it_was_made_to_get():
-    """What was reached on 2026-11-24; before the rules had seen the corpus: precision 0.933, recall 0.879."""
+    """What was reached on 2026-11-26; before the rules had seen the first 256 texts: precision 0.933, recall 0.879."""
     score = figures.score()
-    assert score.texts >= 256 and score.nothing >= 49
+    assert score.texts >= 330 and score.nothing >= 76
     assert score.invented == 0, score.remarks
     assert score.precision >= 1.0, score.remarks
     assert score.recall >= 1.0, score.remarks
