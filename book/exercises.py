@@ -13,18 +13,17 @@ That last table is filled by `exercises.js` from the reader's own progress file;
 import html
 import json
 import re
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import nbformat
-from docutils import nodes
 from nbformat import NotebookNode
 from sphinx.application import Sphinx
 
 from authoring import solutions
 from authoring.solutions import Part, nbgrader, read_set, tags
+from book import scripts
 
 SCRIPT = Path(__file__).parent / "exercises.js"
 
@@ -154,20 +153,6 @@ def rewrite(app: Sphinx, page: str, source: list[str]) -> None:
     source[0] = json.dumps(shown(notebook, parts, page.startswith("exercises/")), ensure_ascii=False)
 
 
-def load_script(
-    app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: nodes.document | None
-) -> None:
-    """Load the script on pages that have something for it to fill."""
-    if 'class="exercise-progress"' in context.get("body", ""):
-        app.add_js_file("exercises.js", loading_method="defer")
-
-
-def copy_script(app: Sphinx, exception: Exception | None) -> None:
-    if not exception and app.builder.format == "html":
-        shutil.copyfile(SCRIPT, Path(app.outdir) / "_static" / SCRIPT.name)
-
-
 def setup(app: Sphinx) -> None:
     app.connect("source-read", rewrite)
-    app.connect("html-page-context", load_script)
-    app.connect("build-finished", copy_script)
+    scripts.load_where(app, "exercise-progress", SCRIPT)

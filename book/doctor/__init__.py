@@ -16,6 +16,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
+from book import scripts
 from host_to_device.diagnosing import describing, facts, findings, matching, matrix, pasting, patterns, rules
 from host_to_device.diagnosing.matching import CONDITION
 
@@ -201,26 +202,17 @@ def places(app: Sphinx, pagename: str, known: dict[str, Any]) -> dict[str, tuple
 def add_data(
     app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Put what the doctor knows into the page that has it, and load its scripts there."""
+    """Put what the doctor knows into the page that has it."""
     if 'class="h2d-doctor"' not in context.get("body", ""):
         return
     known = data()
     known["places"] = places(app, pagename, known)
     text = json.dumps(known, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     context["body"] += f"{MARK}{text}</script>"
-    for script in SCRIPTS:
-        app.add_js_file(script.name, loading_method="defer")
-
-
-def write_scripts(app: Sphinx, exception: Exception | None) -> None:
-    """Put the scripts beside the site's other scripts."""
-    if exception or app.builder.format != "html":
-        return
-    for script in SCRIPTS:
-        (Path(app.outdir) / "_static" / script.name).write_bytes(script.read_bytes())
 
 
 def setup(app: Sphinx) -> None:
     app.add_directive("doctor", Doctor)
     app.connect("html-page-context", add_data)
-    app.connect("build-finished", write_scripts)
+    for script in SCRIPTS:
+        scripts.load_where(app, "h2d-doctor", script)

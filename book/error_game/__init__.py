@@ -6,7 +6,6 @@ folded answers. `game.js` shows one message at a time, and turns the causes into
 
 from __future__ import annotations
 
-import shutil
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from book import raised
+from book import raised, scripts
 
 HERE = Path(__file__).parent
 FILE = HERE / "messages.toml"
@@ -144,20 +143,6 @@ def _html(text: str) -> nodes.raw:
     return nodes.raw("", text, format="html")
 
 
-def load_script(
-    app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: nodes.document | None
-) -> None:
-    """Load the script on the page that has the game."""
-    if 'class="h2d-game"' in context.get("body", ""):
-        app.add_js_file(NAME, loading_method="defer")
-
-
-def copy_script(app: Sphinx, exception: Exception | None) -> None:
-    if not exception and app.builder.format == "html":
-        shutil.copyfile(SCRIPT, Path(app.outdir) / "_static" / NAME)
-
-
 def setup(app: Sphinx) -> None:
     app.add_directive("error-game", ErrorGame)
-    app.connect("html-page-context", load_script)
-    app.connect("build-finished", copy_script)
+    scripts.load_where(app, "h2d-game", SCRIPT, NAME)

@@ -16,6 +16,7 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from book import scripts
 from book.machine_words import HERE, IDIOMS, SIDE_BY_SIDE, Idiom, reference, sentences
 
 SCRIPT = Path(__file__).parent / "machine_words.js"
@@ -215,24 +216,12 @@ def data() -> dict[str, Any]:
     return found
 
 
-def load_script(
-    app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: nodes.document | None
-) -> None:
-    """Load the scripts on the page that has what they serve."""
-    for mark, script in (("h2d-words-explorer", SCRIPT), ("h2d-mw-search", reference.SCRIPT)):
-        if f'class="{mark}"' in context.get("body", ""):
-            app.add_js_file(script.name, loading_method="defer")
-
-
 def write_data(app: Sphinx, exception: Exception | None) -> None:
-    """Put the script and its listings beside the site's other scripts."""
+    """Put the script's listings beside the site's scripts."""
     if exception or app.builder.format != "html":
         return
-    static = Path(app.outdir) / "_static"
-    for script in (SCRIPT, reference.SCRIPT):
-        (static / script.name).write_bytes(script.read_bytes())
     text = json.dumps(data(), ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
-    (static / DATA).write_text(f"window.h2dMachineWords = {text};\n", encoding="utf-8")
+    (Path(app.outdir) / "_static" / DATA).write_text(f"window.h2dMachineWords = {text};\n", encoding="utf-8")
 
 
 def setup(app: Sphinx) -> None:
@@ -241,5 +230,6 @@ def setup(app: Sphinx) -> None:
     app.add_directive("machine-words-stamp", Stamp)
     app.add_directive("machine-words-entries", reference.Entries)
     app.add_directive("machine-words-search", reference.Search)
-    app.connect("html-page-context", load_script)
+    scripts.load_where(app, "h2d-words-explorer", SCRIPT)
+    scripts.load_where(app, "h2d-mw-search", reference.SCRIPT)
     app.connect("build-finished", write_data)
