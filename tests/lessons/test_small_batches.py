@@ -26,8 +26,7 @@ def names(*cells, **given):
     """Return the names that some cells define, run with what they need."""
     found = {"torch": torch, "np": np, "math": math, "contextlib": contextlib, "on_gpu": False, **given}
     found["cross_entropy"] = torch.nn.functional.cross_entropy
-    found["TorchDispatchMode"] = __import__("torch.utils._python_dispatch", fromlist=["x"]).TorchDispatchMode
-    found["FlopCounterMode"] = __import__("torch.utils.flop_counter", fromlist=["x"]).FlopCounterMode
+    found |= {"TorchDispatchMode": TorchDispatchMode, "FlopCounterMode": FlopCounterMode}
     for cell in cells:
         with contextlib.redirect_stdout(io.StringIO()):
             exec(compile(CELLS[cell].source, cell, "exec"), found)
