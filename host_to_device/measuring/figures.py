@@ -232,6 +232,9 @@ def _runs(name: str, about: Any, machine: str, stamp: str, record: Any, now: boo
     }
     found = []
     cpu = _cpu_beside_a_gpu(record, now)
+    if cpu is not None and places["CPU"]:  # a stamp begins with the machine's name, which is the GPU's
+        named = f"{machine} and {cpu}" if places["GPU"] else f"{cpu} beside {machine}"
+        stamp = named + stamp.removeprefix(machine)
     for place in ("GPU", "CPU"):
         if not places[place]:
             continue

@@ -374,10 +374,13 @@ def test_what_the_cpu_did_does_not_carry_the_name_of_the_gpu(tmp_path, monkeypat
         ("Made-up A", "CuPy"),
         ("Made-up CPU beside Made-up A", "NumPy"),
     ]
-    assert (
-        figure.caption().count("recorded on Made-up A") + figure.caption().count("Recorded on Made-up A") == 1
-    )
+    assert figure.caption().count("ecorded on Made-up A and Made-up CPU, 2") == 1
     monkeypatch.setattr(machines, "hardware", lambda: ("Made-up CPU", 2, ["Made-up B"]))
     alone = {"name": "rates", **both, "where": "CPU", "samples": both["samples"][1:]}
     figure = figures.draw(alone, [], this_machine="Made-up B")
     assert [row[0] for row in figure.rows()] == ["this machine: Made-up CPU beside Made-up B"]
+    assert "Made-up CPU beside Made-up B, measured now." in figure.caption()
+    figure = figures.draw({**alone, "samples": both["samples"]}, [], this_machine="Made-up B")
+    assert "Made-up B and Made-up CPU, measured now." in figure.caption()
+    figure = figures.draw({**alone, "samples": both["samples"][:1]}, [], this_machine="Made-up B")
+    assert "Made-up B, measured now." in figure.caption()
