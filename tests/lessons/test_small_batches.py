@@ -226,7 +226,7 @@ def test_what_a_machine_lacks_is_one_line(capsys):
         raise RuntimeError("no such thing here\nand much more")
 
     found = names("contrastive-first", ways={"graph": fails}, place="cpu")
-    assert found["first_step"]("graph", 64) is None
+    assert found["attempt"]("graph", 64, lambda step: step) is None
     assert capsys.readouterr().out == "graph, batch 64: RuntimeError: no such thing here\n"
 
 
