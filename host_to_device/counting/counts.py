@@ -40,6 +40,8 @@ class Count:
 
     def __enter__(self) -> Count:
         with self._lock:
+            if not self._depth:
+                on_gpu.check_ready()
             self._depth += 1
             if self._depth > 1:
                 return self

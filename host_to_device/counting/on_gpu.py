@@ -29,8 +29,8 @@ import sys
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Iterable
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ from host_to_device.counting.numba_calls import NumbaCalls
 from host_to_device.counting.numbers import Numbers
 from host_to_device.standins.events import NAMES
 from host_to_device.starting import machine
+from host_to_device.support.installed import SetUpError
 
 NO_LINES = (
     "CUPTI does not know your lines. To see which lines wait, count on a stand-in (H2D_MACHINE=stand-in)."
@@ -231,22 +232,56 @@ def _of_stand_in() -> dict[str, int]:
     return {} if device is None else device.counters()
 
 
+class NotReady(BaseException):  # not an Exception: a learner's `except Exception` must not catch it
+    """The first count of a process would begin inside a time limit; `get_ready` begins one outside of it."""
+
+
+_ready = _limited = False
+
+
+@contextmanager
+def in_time_limit() -> Iterator[None]:
+    """Let a first count on a GPU raise `NotReady`: PyTorch's import and CUPTI's start take seconds, once a process."""
+    global _limited
+    before, _limited = _limited, True
+    try:
+        yield
+    finally:
+        _limited = before
+
+
+def check_ready() -> None:
+    """Raise `NotReady` if this count is the process's first on a GPU, and a time limit runs."""
+    if _limited and not _ready and is_chosen():
+        raise NotReady
+
+
+def get_ready() -> None:
+    """Begin and end a count, so that the next one begins at once."""
+    global _ready
+    with suppress(SetUpError):
+        end(begin())
+    _ready = True
+
+
 class Session:
     """One stretch of profiling, from its making to `end`."""
 
     def __init__(self) -> None:
-        self._torch, self._stack = torch_with_gpu(), ExitStack()
+        self._torch = torch_with_gpu()
         self._of_cupy = 0
         self._numba: NumbaCalls | None = None
-        if "cupy" in sys.modules:
-            self._stack.enter_context(self._hook())
-        if uses_numba():
-            self._numba = self._stack.enter_context(NumbaCalls())
-        self._before = self._of_torch()
-        self._stand_in = Counter(_of_stand_in())
-        if self._torch is not None:
-            self._profile = profile(self._torch)
-            self._stack.enter_context(self._profile)
+        with ExitStack() as stack:  # an exception undoes what has begun
+            if "cupy" in sys.modules:
+                stack.enter_context(self._hook())
+            if uses_numba():
+                self._numba = stack.enter_context(NumbaCalls())
+            self._before = self._of_torch()
+            self._stand_in = Counter(_of_stand_in())
+            if self._torch is not None:
+                self._profile = profile(self._torch)
+                stack.enter_context(self._profile)
+            self._stack = stack.pop_all()
 
     def _of_torch(self) -> int:
         """Return the number of blocks that PyTorch has allocated on all devices since it started."""

@@ -35,6 +35,7 @@ from host_to_device.rendering import svg, units
 from host_to_device.rendering.palette import BLUE, BLUE_SOFT, DARK, IDLE, LINE, ORANGE, ORANGE_SOFT, QUIET
 from host_to_device.rendering.table import Table
 from host_to_device.standins import events
+from host_to_device.standins.mangling import short
 
 KINDS = ("operation", "copy", "wait")
 DIRECTIONS = {"h2d": "host to device", "d2h": "device to host", "d2d": "on the device"}
@@ -47,7 +48,9 @@ LIBRARIES = {f"{standins.__name__}.numba_cuda": "Numba", f"{standins.__name__}.c
 
 ASKING, WORKING, RETURNING = 1, 2, 1  # units of the drawing: a call, its execution, the end of a wait
 MOST = 40  # events that a picture has room for
-BETWEEN_KERNELS = 5e-6  # seconds from the end of a kernel to the beginning of one that waits for it; no idle device
+BETWEEN_KERNELS = (
+    5e-6  # seconds from the end of a kernel to the beginning of one that waits for it; no idle device
+)
 TIMES = ("host", "device")  # heads of two columns: when the host called or waited, and when the device worked
 
 Span = tuple[float, float]
@@ -62,7 +65,7 @@ class Event:
     kind
         "operation", "copy" or "wait".
     name
-        The operation's name, the copy's direction in words, or the reason of the wait.
+        The operation's whole name, the copy's direction in words, or the reason of the wait.
     nbytes
         Bytes of a copy, 0 for the other kinds.
     library
@@ -85,8 +88,10 @@ class Event:
 
     @property
     def text(self) -> str:
-        """The event in a few words."""
-        return f"{self.name}, {units.amount(self.nbytes)}" if self.kind == "copy" else self.name
+        """The event in a few words; of an operation's name only what `mangling.short` keeps."""
+        if self.kind == "copy":
+            return f"{self.name}, {units.amount(self.nbytes)}"
+        return short(self.name) if self.kind == "operation" else self.name
 
     @property
     def place(self) -> str:
@@ -237,6 +242,7 @@ class Timeline:
             raise RuntimeError(
                 'A timeline is already recording. End its "with" block before you start another.'
             )
+        on_gpu.check_ready()
         self.events, self.where, self.missing = (), on_gpu.name() or "stand-in", ""
         torch = on_gpu.torch_with_gpu() if self.is_on_gpu else None
         if self.is_on_gpu and on_gpu.torch_stand_in() is not None and torch is None:
@@ -300,7 +306,7 @@ class Timeline:
         text = f"{parts[0]}, {parts[1]}, {parts[2]}."
         idle = self.idle
         if idle:
-            text += f" Between them the device is idle {_many(idle, 'time')}."
+            text += f" Between them the device is idle {'once' if idle == 1 else f'{idle:,} times'}."
         return f"{text} {self.missing}".rstrip()
 
     @property
@@ -327,8 +333,12 @@ class Timeline:
         most
             The largest number of rows.
         """
+        caused = any(event.code or event.library for event in self.events[:most])
         rows = tuple(
-            (str(number), event.kind, event.text, *_times(event, self.has_times), event.code or event.library)
+            (
+                *(str(number), event.kind, event.text, *_times(event, self.has_times)),
+                *([event.code or event.library] if caused else []),
+            )
             for number, event in enumerate(self.events[:most], 1)
         )
         rest = len(self.events) - len(rows)
@@ -337,8 +347,8 @@ class Timeline:
         caption = (
             f"Recorded on: {self.where}; {order}. {self.summary()}" if self.where else "Nothing recorded yet"
         )
-        head = ("", "kind", "what", *(TIMES if self.has_times else ()), "caused by")
-        return Table(caption, head, rows, (0,), remarks, code=len(head) - 1)
+        head = _head(self.has_times, caused)
+        return Table(caption, head, rows, (0,), remarks, code=len(head) - 1 if caused else None)
 
     def __str__(self) -> str:
         return str(self.table())
@@ -543,7 +553,7 @@ class _OfNumba:
 
 
 class _Profile:
-    """A stretch of PyTorch's profiler, whose trace becomes events. It has never run on a GPU."""
+    """A stretch of PyTorch's profiler, whose trace becomes events."""
 
     missing = ""
 
@@ -617,21 +627,30 @@ def _times(event: Event, known: bool) -> tuple[str, ...]:
     return tuple(f"{units.seconds(span[0])} to {units.seconds(span[1])}" if span else "" for span in spans)
 
 
+def _head(timed: bool, caused: bool) -> tuple[str, ...]:
+    """Return the heads of a table's columns; on a GPU no event has a line that caused it."""
+    return ("", "kind", "what", *(TIMES if timed else ()), *(["caused by"] if caused else []))
+
+
 def _listing(shown: Sequence[Event], timed: bool) -> str:
-    """Return a folded table of the picture's numbers: each with its event, and with its times where there are any."""
+    """Return a folded table of the picture's numbers: each with its event, and with its times where there are any.
+
+    Where an operation has a longer name, a cell shows it when the pointer rests on it.
+    """
     if not shown:
         return ""
     left = 'style="text-align: left"'
-    rows = "".join(
-        f'<tr><th scope="row" style="text-align: right">{number}</th>'
-        + "".join(
-            f"<td {left}>{escape(cell)}</td>" for cell in (event.kind, event.text, *_times(event, timed))
+    caused = any(event.code for event in shown)
+    rows = ""
+    for number, event in enumerate(shown, 1):
+        whole = (
+            f' title="{escape(event.name)}"' if event.kind == "operation" and event.text != event.name else ""
         )
-        + f"<td {left}><code>{escape(event.code)}</code></td></tr>"
-        for number, event in enumerate(shown, 1)
-    )
-    names = ("", "kind", "what", *(TIMES if timed else ()), "caused by")
-    head = "".join(f'<th scope="col" {left}>{name}</th>' for name in names)
+        cells = [f"<td {left}>{event.kind}</td>", f"<td {left}{whole}>{escape(event.text)}</td>"]
+        cells += [f"<td {left}>{escape(cell)}</td>" for cell in _times(event, timed)]
+        cells += [f"<td {left}><code>{escape(event.code)}</code></td>"] if caused else []
+        rows += f'<tr><th scope="row" style="text-align: right">{number}</th>{"".join(cells)}</tr>'
+    head = "".join(f'<th scope="col" {left}>{name}</th>' for name in _head(timed, caused))
     return f"<details><summary>What the numbers stand for</summary><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></details>"
 
 

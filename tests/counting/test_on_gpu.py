@@ -16,7 +16,7 @@ import pytest
 from host_to_device.counting import Copies, count, on_gpu
 from host_to_device.counting.numbers import NOT_KNOWN, Numbers
 from host_to_device.counting.on_gpu import read
-from host_to_device.counting.timelines import from_trace
+from host_to_device.counting.timelines import from_trace, timeline
 from host_to_device.standins import events
 
 
@@ -370,6 +370,37 @@ def cupy(monkeypatch):
     module.cuda, cuda.memory_hook = cuda, SimpleNamespace(MemoryHook=MemoryHook)
     monkeypatch.setitem(sys.modules, "cupy", module)
     monkeypatch.setitem(sys.modules, "cupy.cuda", cuda)
+
+
+@pytest.mark.usefixtures("cupy")
+def test_a_start_that_is_interrupted_leaves_no_hook_behind(monkeypatch, torch):
+    torch.cuda.memory_stats = lambda device: {}
+
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FakeProfile, "__enter__", interrupted)
+        with pytest.raises(KeyboardInterrupt), count():
+            pass
+    assert MemoryHook.active is None and on_gpu._session is None
+    with count() as c:
+        pass
+    assert c.operations == 3
+
+
+def test_a_first_count_in_a_time_limit_has_to_begin_outside_of_it(monkeypatch, torch):
+    torch.cuda.memory_stats = lambda device: {}
+    monkeypatch.setattr(on_gpu, "_ready", False)
+    monkeypatch.setattr(on_gpu, "is_chosen", lambda: True)
+    with on_gpu.in_time_limit():
+        for begin in (count(), timeline()):
+            with pytest.raises(on_gpu.NotReady), begin:
+                pass
+    on_gpu.get_ready()
+    with on_gpu.in_time_limit(), count() as c:
+        pass
+    assert c.operations == 3
 
 
 @pytest.mark.usefixtures("torch", "cupy")

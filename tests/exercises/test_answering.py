@@ -30,7 +30,7 @@ import numpy as np
 import pytest
 
 from host_to_device import exercises
-from host_to_device.counting import Count
+from host_to_device.counting import Count, on_gpu
 from host_to_device.counting.numbers import NOT_KNOWN
 from host_to_device.exercises import (
     AnswerError,
@@ -412,7 +412,9 @@ def test_wrong(number, code, expected, capsys, monkeypatch):
     after = state()
     printed = capsys.readouterr()
     assert verdict.right is False and verdict.points == 0 and not verdict
-    for text in expected:  # a loop that computes has a quarter of the limit, in seconds that it gets of a processor
+    for (
+        text
+    ) in expected:  # a loop that computes has a quarter of the limit, in seconds that it gets of a processor
         late = text.replace("0.25 s", "1 s")  # on a machine that gives it less
         assert text in printed.out or late in printed.out, printed.out
     assert printed.out.startswith(f"{number} is not ") and printed.err == ""
@@ -817,6 +819,29 @@ def test_somebody_elses_alarm_goes_on():
 
 
 # -- the same for a grader
+
+
+def test_what_a_first_count_on_a_gpu_waits_for_is_not_the_learners_time(monkeypatch, capsys):
+    asked_of_torch = []
+
+    def is_available():
+        if not asked_of_torch:
+            time.sleep(1.5 * SHORT)  # as CUPTI's start takes seconds
+        asked_of_torch.append("is there a GPU?")
+        return False
+
+    torch = SimpleNamespace(
+        cuda=SimpleNamespace(is_available=is_available),
+        version=SimpleNamespace(cuda=None),
+        __version__="2.13.0+cpu",
+    )
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setattr(machine, "chosen", "gpu")
+    monkeypatch.setattr(on_gpu, "_ready", False)
+    monkeypatch.setattr(Add, "seconds", SHORT)
+    asked("99.2", notebook("def add(a, b):\n    return a + b"))
+    assert asked_of_torch and on_gpu._ready
+    assert "99.2 is right" in capsys.readouterr().out
 
 
 def test_other_seeds_give_other_cases_and_the_same_verdict():
