@@ -110,6 +110,26 @@ def _without_parameters(declaration: str) -> str:
     return declaration[:at].removeprefix("void ")
 
 
+def short(name: str) -> str:
+    """Return "vec_add" of "void sums::vec_add<float>(float*)": the name of a kernel alone, as a line has room for it.
+
+    Return type, namespaces, tags, template arguments and parameters are left out. A name that is neither mangled nor a
+    declaration with parameters is returned unchanged.
+    """
+    declaration = readable(name)
+    if declaration != name:  # it had been mangled, and has no parameters
+        declaration += "()"
+    kept, depth = "", 0
+    for each in declaration:
+        # A bracket after a word opens the parameters; "(anonymous namespace)" stands after a space, "::" or nothing.
+        if each == "(" and not depth and kept and kept[-1] not in " :":
+            return kept.rpartition(" ")[2].rpartition("::")[2]
+        depth += (each in "<([{") - (each in ">)]}")
+        if not depth and each not in ">)]}":
+            kept += each
+    return name
+
+
 def external(symbol: str) -> str:
     """Return the symbol that a function would have without `static`.
 

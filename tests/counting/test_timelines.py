@@ -436,6 +436,33 @@ def test_a_gpus_timeline_is_drawn_in_its_times():
     assert "9.00 µs to 49.0 µs" in str(t)
 
 
+def test_on_a_gpu_the_lists_have_short_names_and_no_empty_column():
+    name = "void at::native::fill<4, std::array<char*, 1ul> >(int, std::array<char*, 1ul>)"
+    t = h2d.timeline()
+    t.where = "GPU of the test, by CUPTI"
+    t.events = from_trace([{**each, "name": name} if each.get("name") == "gemm" else each for each in TRACE])
+    assert t.events[0].name == name and t.events[0].text == "fill"
+    assert t.table().header == ("", "kind", "what", "host", "device")
+    assert "at::native" not in str(t) and "at::native" not in t.alt()
+    html = t.html()
+    assert "caused by" not in html and html.count('<th scope="col"') == 5
+    assert html.count("at::native") == 1 and ">fill</td>" in html
+    assert (
+        'title="void at::native::fill&lt;4, std::array&lt;char*, 1ul&gt; &gt;(int, std::array&lt;char*, 1ul&gt;)"'
+        in html
+    )
+
+
+def test_the_device_is_idle_once_or_several_times():
+    with h2d.timeline() as t:
+        one_of_each()
+    assert t.idle == 1 and t.summary().endswith("Between them the device is idle once.")
+    with h2d.timeline() as t:
+        one_of_each()
+        one_of_each()
+    assert t.idle == 3 and t.summary().endswith("Between them the device is idle 3 times.")
+
+
 def test_without_times_no_table_has_a_column_for_them():
     with h2d.timeline() as t:
         one_of_each()
