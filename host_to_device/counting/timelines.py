@@ -5,9 +5,9 @@ by the rule of a stream [CUDA]: each call takes the host one unit; the device be
 called and all earlier ones are done; a wait holds the host until the device is idle. The widths are drawn, not
 measured, and the picture says so.
 
-On a GPU the events come from PyTorch's profiler, and the picture has their times. `from_trace` reads the trace. It has
-never run on a GPU's trace; the tests give it events in Kineto's format (see `on_gpu`). Without the profiler Numba's
-calls are recorded in their order (`numba_calls`), CuPy's are not, and one line says so.
+On a GPU the events come from PyTorch's profiler, and the picture has their times. `from_trace` reads the trace. The
+tests give it events in Kineto's format (see `on_gpu`). Without the profiler Numba's calls are recorded in their order
+(`numba_calls`), CuPy's are not, and one line says so.
 
 [CUDA] NVIDIA, "CUDA Programming Guide", section "Asynchronous Execution".
 """

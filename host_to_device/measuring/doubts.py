@@ -51,15 +51,12 @@ class Arrays:
 
     Attributes
     ----------
-    given
-        Whether the arrays were inputs.
     on_host, on_device
         Their bytes together; memory that two arrays share counts once.
     """
 
     def __init__(self, fn: Callable[..., Any] | None = None, inputs: Sequence[tuple] = ()) -> None:
         arrays = [each for one in inputs for each in one if nbytes_of(each)]
-        self.given = bool(arrays)
         if not arrays and fn is not None:
             arrays = [each for each in brought_along(fn) if nbytes_of(each)]
         arrays = list({(address(each), nbytes_of(each)): each for each in arrays}.values())
@@ -178,8 +175,8 @@ def _copies_left_out(timing: Timing, prepared: Count | None) -> Iterable[Doubt]:
 
 
 def _fits_in_cache(timing: Timing, arrays: Arrays) -> Iterable[Doubt]:
-    # A function may bring along any array; that it fits in cache misleads only where a rate is claimed.
-    if timing.where == "stand-in" or not (arrays.given or timing.bytes):
+    # A cache misleads only where a rate of the memory is claimed. A rate of operations is of the arithmetic units.
+    if timing.where == "stand-in" or not timing.bytes:
         return
     together = arrays.on_device if timing.where == "GPU" else arrays.on_host
     cache = known_limits.cache_size(timing.where) if together else None

@@ -8,7 +8,6 @@ import inspect
 import itertools
 import math
 import numbers
-import statistics
 import time as clock_of_host
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -19,7 +18,7 @@ from host_to_device.counting.numbers import NOT_KNOWN
 from host_to_device.counting.on_gpu import is_chosen
 from host_to_device.measuring.clocks import Clock, DeviceEvents, HostClock, checked, cost_of, drivers, wait
 from host_to_device.measuring.doubts import Arrays, doubts_about
-from host_to_device.measuring.timings import Timing
+from host_to_device.measuring.timings import Timing, quartiles
 from host_to_device.standins.kernels import is_raw, launched_kernel, name_of
 from host_to_device.starting import context
 
@@ -201,6 +200,10 @@ def time(
 class LeftBehind:
     """Measures how long a device goes on working after a clock has stopped.
 
+    A call that leaves work behind does so each time. On a GPU that other programs use, too, some waits are long because
+    another program's work is in the way, even if nothing was left behind. So nearly all waits after a sample have to be
+    longer than waits for the idle device that follow them.
+
     Parameters
     ----------
     waiting
@@ -210,17 +213,20 @@ class LeftBehind:
     def __init__(self, waiting: Callable[[], Any]) -> None:
         self._waiting, self._clock = waiting, HostClock(None)
         self._seen: list[float] = []
+        self._idle: list[float] = []
         waiting()
-        self._idle = statistics.median(self._clock.measure(waiting) for _ in range(5))
 
     def look(self) -> None:
-        """Wait, and note how long the wait took."""
+        """Wait, and note how long the wait took; then how long one more wait takes, for which no work is left."""
         self._seen.append(self._clock.measure(self._waiting))
+        self._idle.append(self._clock.measure(self._waiting))
 
     @property
     def seconds(self) -> float:
-        """The median of the waits, less what a wait for an idle device takes."""
-        return max(0.0, statistics.median(self._seen) - 2 * self._idle) if self._seen else 0.0
+        """The lower quartile of the waits, less twice the upper quartile of the waits for the idle device."""
+        if not self._seen:
+            return 0.0
+        return max(0.0, quartiles(self._seen)[0] - 2 * quartiles(self._idle)[1])
 
 
 def counted(work: Callable[[], Any]) -> Count | None:

@@ -9,6 +9,7 @@ import itertools
 import time as clock_of_host
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
+from types import SimpleNamespace
 
 import numba
 import numpy as np
@@ -16,7 +17,7 @@ import pytest
 
 from host_to_device.measuring import doubts, known_limits
 from host_to_device.measuring.doubts import doubts_about
-from host_to_device.measuring.timing import time
+from host_to_device.measuring.timing import LeftBehind, time
 from host_to_device.measuring.timings import ADVICE, Doubt, Timing
 from host_to_device.standins import numba_cuda as cuda
 from host_to_device.starting import machine
@@ -192,6 +193,28 @@ def test_a_wait_inside_what_is_measured_will_do(device):
     assert "no wait" not in kinds(time(ask_and_wait, waiting=device.finish, synchronize=False, repeat=5))
 
 
+@pytest.mark.parametrize(
+    ("waits", "idle", "fires"),
+    [
+        ([5e-3] * 20, [5e-6] * 20, True),
+        ([5e-3] * 17 + [5e-6] * 3, [5e-6] * 17 + [5e-3] * 3, True),
+        ([5e-6] * 8 + [2e-3] * 12, [5e-6] * 20, False),  # most waits are long, but not nearly all
+        ([2e-3] * 20, [5e-6] * 12 + [2e-3] * 8, False),  # an idle device is as slow
+        ([3e-3], [5e-6], True),
+        ([5e-6] * 3, [5e-6] * 3, False),
+    ],
+)
+def test_another_programs_work_is_not_what_a_call_left_behind(waits, idle, fires):
+    """On a GPU that other programs use, too, many waits are long although no work is left."""
+    left = LeftBehind(lambda: None)
+    times = iter([each for pair in zip(waits, idle, strict=True) for each in pair])
+    left._clock = SimpleNamespace(measure=lambda waiting: next(times))
+    for _ in waits:
+        left.look()
+    found = doubts_about(Timing("x", (252e-6,) * 5, where="GPU"), left_behind=left.seconds)
+    assert ("no wait" in {each.kind for each in found}) == fires
+
+
 def test_work_that_the_clock_did_not_see(device):
     """The events of one stream say nothing of another: the device goes on, although the clock has waited."""
 
@@ -309,9 +332,16 @@ def test_inputs_smaller_than_the_cache(cache):
 
 def test_the_same_set_many_times_is_one_set(cache):
     (one,) = sets(1)
-    assert "fits in cache" in kinds(time(total, inputs=[one] * (cache // MIB + 1), repeat=5))
+    assert "fits in cache" in kinds(time(total, inputs=[one] * (cache // MIB + 1), bytes=MIB, repeat=5))
     views = [(one[0][:],) for _ in range(cache // MIB + 1)]
-    assert "fits in cache" in kinds(time(total, inputs=views, repeat=5))
+    assert "fits in cache" in kinds(time(total, inputs=views, bytes=MIB, repeat=5))
+
+
+def test_a_cache_misleads_only_where_a_rate_of_the_memory_is_claimed(monkeypatch, x):
+    monkeypatch.setattr(known_limits, "cache_size", lambda where: 1 * MIB)
+    assert "fits in cache" not in kinds(time(total, inputs=[(x,)], repeat=5)), "a time"
+    assert "fits in cache" not in kinds(time(total, inputs=[(x,)], flops=1000, repeat=5)), "operations"
+    assert "fits in cache" in kinds(time(total, inputs=[(x,)], bytes=8000, repeat=5))
 
 
 def test_arrays_that_the_function_brings_along(monkeypatch, x):
@@ -331,7 +361,8 @@ def test_where_the_cache_is_not_known_nothing_is_said(monkeypatch):
 
 def test_a_stand_ins_device_has_no_cache(x):
     d_x = cuda.to_device(x)
-    assert "fits in cache" not in kinds(time(lambda a: add_one[4, 256](a), inputs=[(d_x,)], repeat=5))
+    timing = time(lambda a: add_one[4, 256](a), inputs=[(d_x,)], bytes=16_000, repeat=5)
+    assert "fits in cache" not in kinds(timing)
 
 
 # Too few
@@ -421,7 +452,7 @@ def test_an_array_that_cannot_be_looked_at_says_nothing():
         def __getitem__(self, item):
             raise RuntimeError("this memory is gone")
 
-    assert kinds(time(lambda a: None, inputs=[(Broken(),)], repeat=5)) <= {"fits in cache", "too few"}
+    assert kinds(time(lambda a: None, inputs=[(Broken(),)], repeat=5)) <= {"too few"}
 
 
 # All of them
