@@ -53,6 +53,7 @@ AT_LEAST = {
     "solutions/07-cudnn.ipynb": (3, 0, 0),
     "solutions/09-copy-cost.ipynb": (1, 0, 0),
     "solutions/10-errors.ipynb": (3, 0, 0),
+    "solutions/11-small-batches.ipynb": (1, 0, 0),
     "solutions/13-hip-rocm.ipynb": (0, 7, 0),
 }
 KINDS = ("numba", "cuda", "cupy")
