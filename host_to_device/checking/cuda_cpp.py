@@ -11,6 +11,7 @@ from __future__ import annotations
 import linecache
 import math
 import re
+import sys
 import time
 from typing import Any
 
@@ -24,6 +25,7 @@ from host_to_device.checking.report import Finding, Report
 from host_to_device.standins.kernels import expressions_of, name_of
 from host_to_device.standins.numba_cuda.launching import dimensions
 from host_to_device.standins.positions import thread_of
+from host_to_device.starting import machine
 
 OF_A_WARP = "Put __syncwarp() between the two, or give a mask that names exactly the lanes that take part."
 KINDS = {
@@ -37,6 +39,15 @@ NO_NOTES = "notes=True changes nothing here: the check has notes on performance 
 PARTLY = "the accesses that fit into its record"
 ARCHITECTURE = "sm_75"  # a T4's: the oldest that NVRTC 13 compiles for
 OTHER_FILLS = (ZEROS, OTHER_NONSENSE, MIXED)
+
+
+def architecture_here() -> str:
+    """Return the architecture of the GPU that CuPy uses, such as "sm_90"; without a GPU, the oldest of NVRTC 13."""
+    cupy = sys.modules.get("cupy") if machine.chosen == "gpu" else None
+    try:
+        return f"sm_{cupy.cuda.Device().compute_capability}" if cupy is not None else ARCHITECTURE
+    except Exception:  # the GPU's context was lost
+        return ARCHITECTURE
 
 
 class RawRun:
@@ -151,17 +162,18 @@ class RawRun:
 
         if not nvrtc.is_installed():
             return [], []
+        architecture = architecture_here()
         try:
-            self.faults.compiles_for_gpu(self.kernel.code, ARCHITECTURE, self.kernel.options)
+            self.faults.compiles_for_gpu(self.kernel.code, architecture, self.kernel.options)
         except self.faults.CompileError as problem:
             place = re.search(r"\((\d+)\): error: (.*)", str(problem))
             words = place[2] if place else str(problem)
             text = (
-                f"NVRTC, the compiler that CuPy uses on a GPU, refuses the source for {ARCHITECTURE}: {words}"
+                f"NVRTC, the compiler that CuPy uses on a GPU, refuses the source for {architecture}: {words}"
             )
             advice = "Write it in standard CUDA C++; this machine's compiler accepts more than NVRTC does."
             return [self.finding("failed", text, int(place[1]) if place else 0, advice=advice)], []
-        return [], [f"NVRTC also compiles the source for a GPU ({ARCHITECTURE})."]
+        return [], [f"NVRTC also compiles the source for a GPU ({architecture})."]
 
     def left(self) -> float:
         """Return the seconds that are left."""

@@ -3,7 +3,9 @@
 import ast
 import linecache
 import re
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,6 +18,7 @@ import numpy as np  # noqa: E402
 
 import host_to_device as h2d  # noqa: E402
 from host_to_device.standins import cuda_cpp  # noqa: E402
+from host_to_device.starting import machine  # noqa: E402
 
 SOURCE = r"""
 extern "C" __global__ void add(const float* a, const float* b, float* c, int n) {
@@ -183,6 +186,19 @@ extern "C" __global__ void k(int* x, int n) {
     report = h2d.check(cp.RawKernel(source, "k"))[1, 1](cp.zeros(4, cp.int32), np.int32(4))
     (found,) = report.findings
     assert found.lines == (3,) and "refuses the source for sm_75: expression must have" in found.text
+
+
+def test_beside_a_gpu_nvrtc_compiles_for_that_gpu(monkeypatch):
+    asked = []
+    monkeypatch.setattr(cuda_cpp.nvrtc, "is_installed", lambda: True)
+    monkeypatch.setattr(cuda_cpp, "compiles_for_gpu", lambda source, arch, options: asked.append(arch))
+    of_gpu = SimpleNamespace(cuda=SimpleNamespace(Device=lambda: SimpleNamespace(compute_capability="90")))
+    monkeypatch.setattr(machine, "chosen", "gpu")
+    monkeypatch.setitem(sys.modules, "cupy", of_gpu)
+    assert "NVRTC also compiles the source for a GPU (sm_90)." in str(checked("add"))
+    del of_gpu.cuda.Device  # a GPU that does not answer
+    assert "NVRTC also compiles the source for a GPU (sm_75)." in str(checked("add"))
+    assert asked == ["sm_90", "sm_75"]
 
 
 def test_notes_are_for_python():
