@@ -87,7 +87,6 @@ _OF_ARRAYS = {
     "array_split": ("ary, indices_or_sections, axis=0", "views of parts, which may differ in length"),
     "delete": ("arr, indices, axis=None", "the array without some slices"),
     "packbits": ("a, axis=None, bitorder='big'", "booleans packed into bytes"),
-    "pad": ("array, pad_width, mode='constant', **kwargs", "the array with a border"),
     "resize": ("a, new_shape", "the elements in another shape, repeated as needed"),
     "roll": (
         "a, shift, axis=None",

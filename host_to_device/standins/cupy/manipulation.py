@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,8 @@ from host_to_device.standins.cupy.base import (
     wrap,
 )
 from host_to_device.standins.cupy.forwarding import ALL as FORWARDED
+
+FEW_TO_PAD = 4e6  # elements of a matrix: CuPy fills a smaller one with zeros as a whole, not edge by edge
 
 
 def reshape(a: Any, newshape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
@@ -270,6 +273,21 @@ def trim_zeros(filt: Any, trim: str = "fb") -> Any:
 def unpackbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
     """Return the bits of bytes."""
     return np.unpackbits(a, axis, bitorder=bitorder)
+
+
+@on_device
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
+    """Return the array with a border."""
+    result = np.pad(array, pad_width, mode, **kwargs)
+    if events.listening and array.size and mode in ("constant", "edge"):
+        # _padding/pad.py: beside the copy, an operation for each edge; one alone for a border of zeros. The other modes
+        # take at least the copy.
+        value = kwargs.get("constant_values", 0)
+        zeros = mode == "constant" and isinstance(value, numbers.Number) and value == 0
+        edges = np.count_nonzero(np.broadcast_to(pad_width, (array.ndim, 2)))
+        for _ in range(1 if zeros and (array.ndim == 1 or array.size < FEW_TO_PAD) else edges):
+            events.operated("fill" if mode == "constant" else "copy")
+    return result
 
 
 _unique = FORWARDED["unique"]
