@@ -34,6 +34,8 @@ get, asnumpy, item, float, print, bool ... copy to the host, wait unless blockin
 set                                        copy to the device, no wait (core.pyx, set)
 a + b, functions, reductions               operation: one, where CuPy launches one kernel; otherwise at least one,
                                            and one for each array that is made; allocation for each of those
+                                           (a GPU's count has one more for a sum, product, maximum or minimum through
+                                           CUB: its workspace, cuda/cub.pyx)
 copy, astype, reshape that copies          operation: CuPy copies by a kernel (core.pyx, _astype)
 a[...] = b                                 copy on the device, if both lie in memory in the same way; otherwise
                                            operation (_routines_indexing.pyx, _scatter_op); a number: operation
