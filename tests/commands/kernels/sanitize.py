@@ -21,6 +21,7 @@ from pathlib import Path
 
 from tests.corpora.kernels.wrong import case as about
 
+ROOT = Path(__file__).parents[3]
 STORED = Path(about.__file__).with_name("sanitizer.json")
 SECONDS = 20  # for one case; a kernel that never ends is stopped
 MEMCHECK, RACECHECK, INITCHECK, SYNCCHECK = "memcheck", "racecheck", "initcheck", "synccheck"
@@ -57,8 +58,6 @@ def verdict(wrong, program: str, tool: str) -> dict:
     command = [program, "--tool", tool, "--print-limit", "20"]
     if tool == RACECHECK:
         command += ["--racecheck-report", "all"]
-    if tool == INITCHECK:
-        command += ["--initcheck-address-space", "all"]
     command += [sys.executable, "-m", "tests.commands.kernels.sanitize", "--one", wrong.case.name]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
