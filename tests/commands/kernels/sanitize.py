@@ -83,6 +83,19 @@ def verdict(wrong, program: str, tool: str) -> dict:
     }
 
 
+def alone(wrong) -> str:
+    """Return the error that ends a case without a tool, or "nothing"."""
+    command = [sys.executable, "-m", "tests.commands.kernels.sanitize", "--one", wrong.case.name]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS).stderr
+    return next(iter(re.findall(r"CUDA_ERROR_\w+", said)[-1:]), "nothing")
+
+
+def judged(wrong, program: str) -> dict:
+    """Return a case's verdict; of an access outside of an array also what happens without the tool."""
+    found = verdict(wrong, program, TOOLS.get(wrong.finding, MEMCHECK))
+    return found | ({"alone": alone(wrong)} if wrong.finding == about.OUT_OF_BOUNDS else {})
+
+
 def where(program: str) -> dict[str, str]:
     """Return the GPU, the versions and the date of this run."""
 
@@ -126,10 +139,7 @@ def main() -> int:
     ]
     about_run, found = {"where": where(program), "verdicts": {}}, dict(kept)
     with ThreadPoolExecutor(given.jobs) as pool:
-        tasks = {
-            wrong.case.name: pool.submit(verdict, wrong, program, TOOLS.get(wrong.finding, MEMCHECK))
-            for wrong in chosen
-        }
+        tasks = {wrong.case.name: pool.submit(judged, wrong, program) for wrong in chosen}
         for name, task in tasks.items():
             one = found[name] = task.result()
             print(f"{name:50} {one['tool']:10} {one['errors']} {one['first']}", flush=True)
