@@ -182,7 +182,7 @@ def _matmul_on_cpu(dtype: str, size: int = 2048) -> dict[str, Any]:
 
 
 # --- The GPU ---------------------------------------------------------------------------------------------------
-# This part has never run on a GPU. The tests run its pieces with PyTorch on the CPU.
+# The tests run its pieces with PyTorch on the CPU.
 
 
 def _gpu() -> Any:
