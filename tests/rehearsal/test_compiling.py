@@ -45,6 +45,7 @@ AT_LEAST = {
     "notebooks/08-device-placement.ipynb": (1, 0, 0),
     "notebooks/09-copy-cost.ipynb": (6, 0, 1),
     "notebooks/10-errors.ipynb": (7, 0, 0),
+    "notebooks/11-small-batches.ipynb": (1, 0, 0),
     "notebooks/13-hip-rocm.ipynb": (1, 7, 0),
     "solutions/02-host-and-device.ipynb": (15, 0, 0),
     "solutions/03-kernels-numba.ipynb": (20, 0, 0),
