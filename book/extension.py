@@ -16,6 +16,7 @@ from book import (
     pages,
     raised,
     readings,
+    recorded,
     stacks,
     tested,
 )
@@ -44,6 +45,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         pages,
         raised,
         readings,
+        recorded,
         stacks,
         tested,
         wheels,

@@ -377,16 +377,22 @@ class Timeline:
         bars = measured(shown) if self.has_times else schedule(shown)
         return _drawn(bars, self.alt(), units.seconds if self.has_times else None)
 
-    def html(self) -> str:
-        """Return the picture with its caption and the list of its events."""
+    def html(self, most: int = MOST) -> str:
+        """Return the picture with its caption and the list of its events.
+
+        Parameters
+        ----------
+        most
+            The largest number of events to show.
+        """
         order = (
             "times by the profiler" if self.has_times else "order, no times: widths are drawn, not measured"
         )
         caption = f"Recorded on: {self.where}; {order}." if self.where else "Nothing recorded yet."
-        left_out = f" The picture shows the first {MOST} of {len(self):,}." if len(self) > MOST else ""
+        left_out = f" The picture shows the first {most} of {len(self):,}." if len(self) > most else ""
         return (
             f'{DARK}<div class="h2d-timeline"><p>{escape(caption)} {escape(self.summary())}{left_out}</p>'
-            f"{self.svg()}{_listing(self.events[:MOST], self.has_times)}</div>"
+            f"{self.svg(most)}{_listing(self.events[:most], self.has_times)}</div>"
         )
 
     def _repr_html_(self) -> str:
