@@ -1,4 +1,4 @@
-"""The page of sources: every item a chapter says it covers is mapped to text that teaches it."""
+"""The page of sources: every item of the five texts and every correction is mapped to text that teaches it."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = sorted((ROOT / "chapters").glob("[0-9][0-9]-*.md"))
 SOURCES = (ROOT / "chapters" / "sources.md").read_text(encoding="utf-8")
 
-# Every item of the five source texts, and every correction. A finished chapter names the ones it covers.
+# Every item of the five source texts, and every correction. Each chapter names the ones it covers.
 ITEMS = (
     {f"S0.{i}" for i in range(1, 9)}
     | {f"S1.{i}" for i in range(1, 12)}
@@ -54,14 +54,15 @@ def test_there_are_chapters():
     assert CHAPTERS
 
 
-def test_rows_are_known_items():
-    assert rows()
-    assert set(rows()) <= ITEMS
+def test_every_item_has_one_row():
+    ids = re.findall(r"^\* - (S\d\.E?\d+|\d+)$", SOURCES, re.M)
+    assert len(ids) == len(set(ids)) == len(ITEMS) == 60 + 21
+    assert set(rows()) == ITEMS
 
 
-def test_rows_and_chapters_agree():
+def test_every_item_is_covered_by_a_chapter():
     claimed = [item for chapter in CHAPTERS for item in covered(chapter)]
-    assert set(claimed) == set(rows())
+    assert set(claimed) == ITEMS
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
