@@ -20,7 +20,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from book import scripts
-from host_to_device.exploring import allocator, epochs
+from host_to_device.exploring import allocator, epochs, sharing
 from host_to_device.exploring.explorer import Picture
 
 SCRIPT = Path(__file__).parent / "explorers.js"
@@ -99,6 +99,16 @@ EXPLORERS = {
             "empty": allocator.DOES,
         },
         (8, 13, "fixed", "no"),
+    ),
+    "sharing": InPage(
+        sharing.SharingPicture,
+        {
+            "case": {name: words for name, words in sharing.CASES.items() if name != "own"},
+            "jobs": {count: str(count) for count in (1, 2, 3, 4, 8)},
+            "mode": sharing.MODES,
+            "cores": {count: str(count) for count in (8, 1)},
+        },
+        ("two", 3, "slices", 8),
     ),
 }
 

@@ -30,6 +30,7 @@ _NAMES = {
     "exploring.latency": ["explore_latency"],
     "exploring.placement": ["explore_placement"],
     "exploring.requests": ["explore_requests"],
+    "exploring.sharing": ["explore_sharing"],
     "exploring.strides": ["explore_strides"],
     "exploring.versions": ["explore_compatibility"],
     "inspecting.comparing": ["compare"],
@@ -73,6 +74,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from host_to_device.exploring.latency import explore_latency as explore_latency
     from host_to_device.exploring.placement import explore_placement as explore_placement
     from host_to_device.exploring.requests import explore_requests as explore_requests
+    from host_to_device.exploring.sharing import explore_sharing as explore_sharing
     from host_to_device.exploring.strides import explore_strides as explore_strides
     from host_to_device.exploring.versions import explore_compatibility as explore_compatibility
     from host_to_device.inspecting.comparing import compare as compare
