@@ -34,6 +34,7 @@ NO_PROSE = (
     (r"^:{3,}\{drawing\}.*$", ""),
     (r"^:{3,}(\{[\w-]+\})?", ""),  # of other directives the title stays
     (r"\{cite(:t)?\}`[^`]*`", ""),
+    (r"\{measured\}`[^`]*`", "number unit"),  # what stands on the page in its place
     (r"\{[\w-]+\}`([^`<]*?)(\s*<[^`>]*>)?`", r"\1"),  # of a reference, its words
     (r"\]\([^)]*\)", "]"),
 )

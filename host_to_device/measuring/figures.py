@@ -111,7 +111,8 @@ class ExperimentFigure(Results):
         """Return pictures, caption and table; in the book without the colours of its style sheet and without the title."""
         return (
             f'{"" if in_book else DARK}<figure class="h2d-figure" style="margin: 1rem 0; padding: 0">'
-            '<div style="display: flex; flex-wrap: wrap; gap: 1rem">'
+            '<div style="display: grid; grid-template-columns: repeat(auto-fit, minmax(min(19rem, 100%), 1fr)); '
+            'gap: 1rem">'
             + "".join(plotting.panels(self))
             + '</div><figcaption style="margin: 0.5rem 0; max-width: 68ch; text-align: left">'
             f'<span class="caption-text">{_whole_dates(escape(self.caption(titled=not in_book)))}</span></figcaption>'
@@ -239,7 +240,8 @@ def _runs(name: str, about: Any, machine: str, stamp: str, record: Any, now: boo
         if not places[place]:
             continue
         if place == "CPU" and cpu is not None:
-            found.append(Run(f"{cpu} beside {machine}", place, stamp, tuple(places[place]), {}, now))
+            named, short = f"{cpu} beside {machine}", f"CPU beside {machine}"
+            found.append(Run(named, place, stamp, tuple(places[place]), {}, now, short=short))
             continue
         wrong = _exceeded(about, places[place], place, record)
         above = {name: wrong[name].text for name in limits if name in wrong}

@@ -20,6 +20,7 @@ from host_to_device.rendering.svg import in_page
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 STYLE = "host_to_device.figures"  # the package's style sheet, by the name that Matplotlib gives it
 
@@ -100,13 +101,15 @@ def panels(figure: Results) -> list[str]:
     for number, run in enumerate((run for run in figure.runs if run.stand_in), len(groups)):
         svg = _panel(figure, [run], number, _picture(figure, [run]))  # axes of its own: not to be compared
         html.append(
-            f'<div style="flex: 1 0 100%">{_framed(svg, wide=True)}</div>' if real else _framed(svg, True)
+            f'<div style="grid-column: 1 / -1">{_framed(svg, wide=True)}</div>'
+            if real
+            else _framed(svg, True)
         )
     return html
 
 
 def _framed(svg: str, wide: bool) -> str:
-    return f'<div style="flex: 1 1 19rem; min-width: 0; max-width: {32 if wide else 26}rem">{svg}</div>'
+    return f'<div style="min-width: 0; max-width: {32 if wide else 26}rem">{svg}</div>'
 
 
 def _picture(figure: Results, runs: Sequence[Run]) -> _Picture:
@@ -153,7 +156,7 @@ def _panel(figure: Results, runs: Sequence[Run], number: int, picture: _Picture)
     for at, run in enumerate(runs):
         for series in run.series:
             points = [point for point in run.points if point.series == series]
-            label = run.name if together else series
+            label = run.label if together else series
             lines.append((label, at if together else picture.series.index(series), points))
     limits = [
         (run.limit_label(name), limit, at)
@@ -165,11 +168,12 @@ def _panel(figure: Results, runs: Sequence[Run], number: int, picture: _Picture)
             drawn, axes = make(WIDTH, HEIGHT)
             _draw_lines(axes, picture, lines, limits, together)
         else:
-            count = sum(len(points) for _, _, points in lines)
-            drawn, axes = make(WIDTH, 1.3 + 0.42 * count)
-            _draw_rows(axes, picture, lines, limits, together)
+            rows = _rows(figure, lines, together)
+            drawn, axes = make(WIDTH, 1.3 + sum(row.height for row in rows))
+            _draw_rows(axes, picture, rows, limits, together)
+        _part_tick_labels(drawn, axes)
         if not together:
-            title = runs[0].name + (" (not a GPU's time)" if runs[0].stand_in else "")
+            title = runs[0].label + (" (not a GPU's time)" if runs[0].stand_in else "")
             above = 18 if limits and not picture.lines else 6  # room for the limit's name
             axes.set_title("\n".join(textwrap.wrap(title, 44)), fontsize=LETTERS + 1, pad=above)
         out = io.StringIO()
@@ -205,6 +209,20 @@ def _plain_figure(salt: str) -> Iterator[Any]:
             return figure, figure.add_subplot()
 
         yield make
+
+
+def _part_tick_labels(drawn: Figure, axes: Axes) -> None:
+    """Hide tick labels of the horizontal axis that would touch others; powers of ten stay, and every grid line."""
+    drawn.draw_without_rendering()
+    ticks = list(zip(axes.get_xticks(), axes.get_xticklabels(), strict=True))
+    ticks.sort(key=lambda tick: tick[0] <= 0 or not math.log10(tick[0]).is_integer())
+    kept: list[tuple[float, float]] = []
+    for _, label in ticks:
+        box = label.get_window_extent()
+        if any(box.x0 < right + LETTERS / 2 and left < box.x1 + LETTERS / 2 for left, right in kept):
+            label.set_visible(False)
+        else:
+            kept.append((box.x0, box.x1))
 
 
 def _label(axis: Mapping[str, str] | None) -> str:
@@ -314,28 +332,60 @@ def apart(wanted: Sequence[float], heights: Sequence[float], gap: float) -> list
     return places
 
 
-def _draw_rows(axes: Axes, picture: _Picture, lines: list, limits: list, together: bool) -> None:
+@dataclass(frozen=True)
+class _Row:
+    """One number of a panel without lines: its name at the left, in lines that fit, and its point."""
+
+    name: tuple[str, ...]
+    colour: int  # of its series, or of its machine where machines share the panel
+    point: Point
+
+    @property
+    def height(self) -> float:
+        """Inches that the row takes: more than the usual where its name has more than two lines."""
+        return max(0.42, 0.2 * len(self.name) + 0.04)
+
+
+def _rows(figure: Results, lines: Sequence[tuple[str, int, list[Point]]], together: bool) -> list[_Row]:
+    """Return the rows of a panel: of one machine those of one x together, of several those of one machine."""
+    found = [(label, colour, point) for label, colour, points in lines for point in points]
+    if not together:
+        places = list(dict.fromkeys(point.x for _, _, point in found))
+        found.sort(key=lambda row: places.index(row[2].x))
+    return [
+        _Row(
+            tuple(textwrap.wrap(", ".join(filter(None, (shown_at(point.x, figure.x_unit), label))), 20)),
+            colour,
+            point,
+        )
+        for label, colour, point in found
+    ]
+
+
+def _draw_rows(axes: Axes, picture: _Picture, rows: Sequence[_Row], limits: list, together: bool) -> None:
     """Draw a row for each number: its name at the left, the number beside its point."""
     figure, values = picture.figure, picture.y
     unit = figure.y["unit"]
     _set_axis(axes, "x", values, unit)
-    rows = [(label, colour, point) for label, colour, points in lines for point in points]
-    names = [", ".join(filter(None, (shown_at(point.x, figure.x_unit), label))) for label, _, point in rows]
-    for row, (_, colour, point) in enumerate(rows):
-        paint = COLOURS[colour % len(COLOURS)]
-        axes.plot(point.middle, (row, row), color=paint, alpha=0.35, linewidth=7, solid_capstyle="butt")
-        axes.plot(point.median, row, marker=MARKERS[colour % len(MARKERS)], color=paint, markersize=6)
+    middles, edge = [], 0.0  # in inches from the upper end
+    for row in rows:
+        middles.append(edge + row.height / 2)
+        edge += row.height
+    for at, row in zip(middles, rows, strict=True):
+        point, paint = row.point, COLOURS[row.colour % len(COLOURS)]
+        axes.plot(point.middle, (at, at), color=paint, alpha=0.35, linewidth=7, solid_capstyle="butt")
+        axes.plot(point.median, at, marker=MARKERS[row.colour % len(MARKERS)], color=paint, markersize=6)
         right = values.fraction(point.median) > 0.6
         axes.annotate(
             units.shown(point.median, unit),
-            (point.middle[0] if right else point.middle[1], row),
+            (point.middle[0] if right else point.middle[1], at),
             (-9 if right else 9, 0),
             textcoords="offset points",
             ha="right" if right else "left",
             va="center",
         )
-    axes.set_yticks(range(len(rows)), ["\n".join(textwrap.wrap(name, 20)) for name in names])
-    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.set_yticks(middles, ["\n".join(row.name) for row in rows])
+    axes.set_ylim(edge + 0.05, -0.05)
     axes.grid(False, axis="y")
     axes.set_xlabel(_label(figure.y))
     for name, limit, machine in limits:
@@ -343,16 +393,19 @@ def _draw_rows(axes: Axes, picture: _Picture, lines: list, limits: list, togethe
         if at is None:
             continue
         if together:  # a stroke in the machine's row; the caption names it
-            row = next(row for row, (_, colour, _) in enumerate(rows) if colour == machine)
-            count = sum(colour == machine for _, colour, _ in rows)
-            ends = (row - 0.4, row + count - 0.6)
+            own = [
+                (middle - row.height / 2, middle + row.height / 2)
+                for middle, row in zip(middles, rows, strict=True)
+                if row.colour == machine
+            ]
+            ends = (own[0][0], own[-1][1])
             axes.plot((at, at), ends, linestyle=(0, (4, 3)), linewidth=1.3, color=QUIET)
             continue
         axes.axvline(at, linestyle=(0, (4, 3)), linewidth=1.3, color=QUIET)
         right = values.fraction(at) > 0.5
         axes.annotate(
             name,
-            (at, -0.6),
+            (at, -0.05),
             (-3 if right else 3, 1),
             textcoords="offset points",
             ha="right" if right else "left",

@@ -67,6 +67,8 @@ class Run:
         Whether this is the run of this moment, and not a record.
     exceeded
         Those of `limits` that another measurement exceeds, with the reason: they are no limits.
+    short
+        What a picture writes instead of a long name of the machine; empty for the name itself.
     """
 
     machine: str
@@ -76,6 +78,7 @@ class Run:
     limits: Mapping[str, tuple[float, str]] = field(default_factory=dict)
     now: bool = False
     exceeded: Mapping[str, str] = field(default_factory=dict)
+    short: str = ""
 
     @property
     def stand_in(self) -> bool:
@@ -84,10 +87,18 @@ class Run:
 
     @property
     def name(self) -> str:
-        """What a picture calls the run."""
+        """What the table calls the run."""
+        return self._named(self.machine)
+
+    @property
+    def label(self) -> str:
+        """What a picture calls the run: its name, shortened if it would not fit beside a line or a row."""
+        return self._named(self.short or self.machine)
+
+    def _named(self, machine: str) -> str:
         if self.stand_in:
-            return f"stand-in on {self.machine}"
-        return f"this machine: {self.machine}" if self.now else self.machine
+            return f"stand-in on {machine}"
+        return f"this machine: {machine}" if self.now else machine
 
     def limit_label(self, name: str) -> str:
         """Return what a picture writes beside the line of a limit."""

@@ -25,6 +25,7 @@ Its caption counts
 :::
 
 Seen in {ref}`the section <a-label>` and {numref}`fig-a` {cite}`someone2020`, [linked](to/a-page.md).
+Took {measured}`an-experiment, series, 1 MiB @ A machine, 2 cores | (not recorded)`.
 
 ```python
 code = "is not prose"
@@ -40,7 +41,7 @@ code = "is not prose"
 
 
 def test_words_are_those_of_the_prose():
-    counted = "Two words Its caption counts Seen in the section and fig-a linked"
+    counted = "Two words Its caption counts Seen in the section and fig-a linked Took number unit"
     assert lengths.words(CHAPTER) == len(counted.split())
 
 

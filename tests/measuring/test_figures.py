@@ -384,3 +384,59 @@ def test_what_the_cpu_did_does_not_carry_the_name_of_the_gpu(tmp_path, monkeypat
     assert "Made-up B and Made-up CPU, measured now." in figure.caption()
     figure = figures.draw({**alone, "samples": both["samples"][:1]}, [], this_machine="Made-up B")
     assert "Made-up B, measured now." in figure.caption()
+
+
+# --- Pictures with long names, many ticks and several series in rows ---------------------------------------------------
+
+
+def drawn_labels(picture):
+    """The texts of a picture, from left to right and from top to bottom as they stand in it."""
+    return [" ".join(text.get_text(" ").split()) for text in picture.find_all("text")]
+
+
+def in_words(samples, tmp_path, name="NVIDIA H100 80GB HBM3", **more):
+    about = experiment(
+        x={"label": "kernel", "unit": ""},
+        samples=[{"series": s, "x": x, "values": [v]} for s, x, v in samples],
+        **({"limits": []} | more),
+    )
+    return record(name, tmp_path, rows=about)
+
+
+def test_a_cpu_beside_a_gpu_has_a_short_name_in_pictures_and_its_whole_one_in_the_table(tmp_path):
+    cpu = "Intel(R) Xeon(R) Processor (family 6, model 207)"
+    records = []
+    for name in "Made-up A", "Made-up B":
+        records.append(in_words([("", "NumPy", 1.0), ("", "Numba", 2.0)], tmp_path, name, where="CPU"))
+        records[-1].machine["cpu"] = cpu
+    figure = figures.draw("rows", records)
+    (picture,) = soup(figure).find_all("svg")
+    said = picture.get_text(" ")
+    assert "beside" in said and "family" not in said
+    assert {row[0] for row in figure.rows()} == {f"{cpu} beside Made-up A", f"{cpu} beside Made-up B"}
+    assert cpu in figure.caption() and cpu in picture["aria-label"]
+
+
+def test_a_row_has_room_for_each_line_of_its_name(tmp_path):
+    figure = figures.draw(
+        "rows", [in_words([("", "a kernel with a name " * 3, 1.0), ("", "b", 2.0)], tmp_path)]
+    )
+    long, short = plotting._rows(figure, [("", 0, list(figure.runs[0].points))], together=False)
+    letters = plotting.LETTERS * 1.2 / 72  # inches of a line
+    assert len(long.name) > 2 and long.height >= len(long.name) * letters
+    assert short.height == pytest.approx(0.42)
+
+
+def test_rows_of_one_place_stand_together(tmp_path):
+    samples = [(way, shape, 1.0 + k) for k, way in enumerate(("direct", "FFT")) for shape in ("3×3", "5×5")]
+    (picture,) = soup(figures.draw("rows", [in_words(samples, tmp_path)])).find_all("svg")
+    names = [text for text in drawn_labels(picture) if "×" in text]
+    assert names == ["3×3, direct", "3×3, FFT", "5×5, direct", "5×5, FFT"]
+
+
+def test_ticks_whose_labels_would_touch_are_not_written(tmp_path):
+    y = {"label": "operations a second", "unit": "FLOP/s"}
+    samples = [("", name, value) for name, value in (("plain", 1.3e12), ("tile 32", 8e12), ("library", 5e13))]
+    (picture,) = soup(figures.draw("rows", [in_words(samples, tmp_path, y=y)])).find_all("svg")
+    ticks = [text for text in drawn_labels(picture) if re.fullmatch(r"\d+ TFLOP/s", text)]
+    assert ticks == ["2 TFLOP/s", "10 TFLOP/s", "50 TFLOP/s"]
