@@ -43,6 +43,7 @@ from host_to_device.rendering import units
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "measurements" / "traces"
+TOTAL = "Self CUDA time total"
 
 
 def path_of(name: str) -> Path:
@@ -119,15 +120,21 @@ def run_table(data: dict[str, Any]) -> list[list[str]]:
 def sum_table(data: dict[str, Any], samples: int, lines: list[str], words: str) -> list[list[str]]:
     """Return head and rows of the profiler's table: for each line "name | words" the row of that name.
 
+    The name `TOTAL` is the line below the profiler's own table.
+
     Raises
     ------
     LookupError
         If the step has no such row, or no step of this batch size is recorded.
     """
-    of_name = {each["name"]: each for each in trace(data, samples)["sums"]}
+    found = trace(data, samples)["sums"]
+    of_name = {each["name"]: each for each in found}
     rows = [["row", "calls", "Self CPU, µs", "Self CUDA, µs", words]]
     for line in filter(str.strip, lines):
         name, _, says = (part.strip() for part in line.partition("|"))
+        if name == TOTAL:
+            rows.append([TOTAL, "", "", f"{sum(each['device'] for each in found) * 1e6:.0f}", says])
+            continue
         if name not in of_name:
             raise LookupError(f"the step of {samples} samples has no row {name!r}, only {', '.join(of_name)}")
         row = of_name[name]
