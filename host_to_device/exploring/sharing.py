@@ -255,22 +255,17 @@ def simulate(instances: Sequence[Sequence[int]], window: int, **how: Any) -> Sch
     """Return the schedule of jobs on a GPU; `window` is in microseconds, `how` are the parameters of `Machine`."""
     machine, found = Machine(instances, **how), Schedule()
     seen = {machine.state(): machine.totals()}
-    half: list[Any] = []
-    begin: list[Any] | None = None
+    half = begin = end = machine.totals()
     for event in itertools.count(1):
-        parts = machine.go_on()
-        found.parts += [each for each in parts if each.start < window]
-        if begin is None:
-            begin = seen.setdefault(machine.state(), totals := machine.totals())
-            if begin is totals:
-                begin = None
-            else:
-                end = totals
-        if event == EVENTS // 2:
-            half = machine.totals()
-        if begin is None and event >= EVENTS:
-            begin, end, found.repeats = half, machine.totals(), False
-        if begin is not None and machine.now >= window:
+        found.parts += [each for each in machine.go_on() if each.start < window]
+        if begin is end:  # the end of the repeating part was not found yet
+            now = machine.totals()
+            begin, end = seen.setdefault(machine.state(), now), now
+            if event == EVENTS // 2:
+                half = now
+            if begin is end and event >= EVENTS:
+                begin, found.repeats = half, False
+        if begin is not end and machine.now >= window:
             break
     found.period, found.busy, found.used = (
         last - first for first, last in zip(begin[:3], end[:3], strict=True)

@@ -14,6 +14,10 @@ PAGES = {
         {"step": "12, every second deleted", "empty": "empty_cache()"},
         "empty_cache() gave nothing back",
     ),
+    "chapters/12-several-devices.html": (
+        {"case": "large job, large GPU", "mode": "MIG, 4 instances"},
+        "a kernel takes 4 times as long as alone on the whole GPU",
+    ),
 }
 
 
