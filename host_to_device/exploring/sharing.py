@@ -13,9 +13,12 @@ of this job, and then a kernel (or the step's kernels without a gap between them
   "Supported MIG Profiles": a half or a quarter on an A30). The model distributes the jobs over the instances in turn, and
   in an instance the first rule holds.
 - A core works on one gap until it ends. Other jobs wait for a free core.
-- A job that does not find its memory does not start. Processes share no memory, and MPS adds none.
+- Each job has its memory for itself, also with MPS. A job that does not find its memory does not start.
 - GPU-Util is the share of the time in which at least one kernel runs (NVML, nvmlUtilization_t). NVML does not give it
   for a GPU in MIG mode (nvmlDeviceGetUtilizationRates).
+
+Because all jobs start together, kernels of several jobs can coincide with MPS, and GPU-Util is then lower than with jobs that
+start one after another.
 
 Left out: kernels that slow each other down because they share caches and memory bandwidth, and the smaller memory
 bandwidth of a MIG instance.
