@@ -39,6 +39,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from host_to_device.counting.timelines import Timeline, from_trace
 from host_to_device.measuring import ledger
+from host_to_device.measuring.points import unbroken
 from host_to_device.rendering import units
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -107,14 +108,15 @@ def run_table(data: dict[str, Any]) -> list[list[str]]:
             [
                 f"{run['samples']:,}",
                 run["way"],
-                units.seconds(run["seconds"]),
+                f"{units.digits(run['seconds'] * 1e3)} ms",
                 f"{run['cores']:.2f}",
                 "–" if util is None else f"{util:.0f} %",
                 "–" if util is None else busy(util / 100 * run["seconds"]),
                 "–" if run["power"] is None else f"{run['power']:.0f} W",
             ]
         )
-    return rows
+    # A number and its unit stay on one line.
+    return [rows[0], *([unbroken(cell) for cell in row] for row in rows[1:])]
 
 
 def sum_table(data: dict[str, Any], samples: int, lines: list[str], words: str) -> list[list[str]]:
@@ -173,7 +175,11 @@ class Recorded(SphinxDirective):
             raise self.error(f"{self.name}: {problem.args[0]}") from None
         line = nodes.paragraph("", stamp(data), classes=["h2d-stamp"])
         self.set_source_info(line)
-        return [*shown, line]
+        return [*shown, line, *self.below(data)]
+
+    def below(self, data: dict[str, Any]) -> list[nodes.Node]:
+        """Return what follows the stamp."""
+        return []
 
     def shown(self, data: dict[str, Any], samples: int) -> list[nodes.Node]:
         raise NotImplementedError
@@ -196,13 +202,16 @@ class Runs(Recorded):
     option_spec = {"name": directives.unchanged}  # noqa: RUF012 - the directive interface wants a plain attribute
 
     def shown(self, data: dict[str, Any], samples: int) -> list[nodes.Node]:
+        return self.table(run_table(data), " ".join(self.content))
+
+    def below(self, data: dict[str, Any]) -> list[nodes.Node]:
         how = nodes.raw(
             "",
             f"<details><summary>How this was measured</summary><p>{escape(data['how'])}</p></details>",
             format="html",
         )
         self.set_source_info(how)
-        return [*self.table(run_table(data), " ".join(self.content)), how]
+        return [how]
 
 
 class Rows(Recorded):
