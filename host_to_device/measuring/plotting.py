@@ -175,7 +175,8 @@ def _panel(figure: Results, runs: Sequence[Run], number: int, picture: _Picture)
         if not together:
             title = runs[0].label + (" (not a GPU's time)" if runs[0].stand_in else "")
             above = 18 if limits and not picture.lines else 6  # room for the limit's name
-            axes.set_title("\n".join(textwrap.wrap(title, 44)), fontsize=LETTERS + 1, pad=above)
+            room = 44 if picture.lines else 32  # letters from the axes' left end to the panel's right one
+            axes.set_title("\n".join(textwrap.wrap(title, room)), fontsize=LETTERS + 1, pad=above)
         out = io.StringIO()
         drawn.savefig(out, format="svg")
     return in_page(
@@ -375,7 +376,8 @@ def _draw_rows(axes: Axes, picture: _Picture, rows: Sequence[_Row], limits: list
         point, paint = row.point, COLOURS[row.colour % len(COLOURS)]
         axes.plot(point.middle, (at, at), color=paint, alpha=0.35, linewidth=7, solid_capstyle="butt")
         axes.plot(point.median, at, marker=MARKERS[row.colour % len(MARKERS)], color=paint, markersize=6)
-        right = values.fraction(point.median) > 0.6
+        # left of the band where the right has no room, unless the number would cover the row's name
+        right = values.fraction(point.median) > 0.6 and values.fraction(point.middle[0]) > 0.3
         axes.annotate(
             units.shown(point.median, unit),
             (point.middle[0] if right else point.middle[1], at),

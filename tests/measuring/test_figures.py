@@ -440,3 +440,28 @@ def test_ticks_whose_labels_would_touch_are_not_written(tmp_path):
     (picture,) = soup(figures.draw("rows", [in_words(samples, tmp_path, y=y)])).find_all("svg")
     ticks = [text for text in drawn_labels(picture) if re.fullmatch(r"\d+ TFLOP/s", text)]
     assert ticks == ["2 TFLOP/s", "10 TFLOP/s", "50 TFLOP/s"]
+
+
+def test_the_number_beside_a_wide_band_does_not_cover_the_name_of_its_row(tmp_path):
+    wide = in_words([("", "narrow", 1.0)], tmp_path)
+    samples = wide.experiments["rows"]["samples"]
+    samples.append({"series": "", "x": "wide", "values": [0.1, 0.3, 2.0, 2.4, 2.5]})
+    (picture,) = soup(figures.draw("rows", [wide])).find_all("svg")
+    places = {" ".join(text.get_text(" ").split()): anchored(text) for text in picture.find_all("text")}
+    assert places["2.00 s"][1] == "start" and places["2.00 s"][0] > places["wide"][0]
+
+
+def anchored(text):
+    """Where a text of a picture stands from left to right, and which end of it stands there."""
+    place = float(re.search(r"translate\(([\d.]+)|(?<=x=\")([\d.]+)", str(text))[1] or text["x"])
+    anchor = re.search(r"text-anchor: (\w+)", str(text))
+    return place, anchor[1] if anchor else "start"
+
+
+def test_the_title_above_rows_ends_within_the_panel(tmp_path):
+    title = "stand-in on a machine with 2 cores"
+    about = in_words([("", "a kernel", 1.0)], tmp_path).experiments["rows"] | {"where": "stand-in"}
+    figure = figures.draw({"name": "rows", **about}, [], this_machine=title.removeprefix("stand-in on "))
+    (picture,) = soup(figure).find_all("svg")
+    lines = [" ".join(text.get_text(" ").split()) for text in picture.find_all("text")]
+    assert "(not a GPU's time)" in " ".join(lines) and not any(len(line) > 32 for line in lines)
