@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from book import cells, recorded
+from host_to_device.exploring import epochs
 from host_to_device.hardware import gpus
 from host_to_device.measuring import prices
 
@@ -223,3 +224,33 @@ def test_the_kernels_of_the_recorded_step_are_the_counted_operations_and_five_mo
     filled = [each for each in events if each.text == "fill_"]
     # One fill makes the gradient of the loss, which the stand-in counts as `ones_like`.
     assert (len(second), len(filled) - 1) == (4, 1) and 44 - len(second) - 1 == 39
+
+
+def test_the_table_of_cures_is_what_the_notebook_counts_and_the_h100_recorded():
+    table, printed = rows("tab-cures-counted"), output("cures-table")[2:]
+    assert len(table) == 9 and len(printed) == 7
+    for row, line in zip([*table[:4], *table[5:7], table[4]], printed, strict=True):
+        known = 5 if row[0] == 1024 else 4  # the name of one row has a number
+        assert row[:known] == line[:known]
+    margin = output("cures-count")[2:5]
+    assert [row[0] for row in table[7:]] == [3, 1]
+    assert [row[-2:] for row in table[7:]] == [line[-2:] for line in margin[:2]]
+    seconds = run("eager", 64)["seconds"], run("eager", 1024)["seconds"] / 16, run("graph", 64)["seconds"]
+    assert [row[-1] for row in (table[1], table[3], table[4])] == [round(1e6 * each) for each in seconds]
+
+
+def test_the_first_layers_product():
+    """A step multiplies two views of each sample, 256 features, by 128 columns of weights, in float32."""
+    views, features, columns = 2 * 1024, 256, 128
+    flops = 2 * views * features * columns
+    nbytes = 4 * (views * features + features * columns + views * columns)
+    assert f"the first layer has {flops / nbytes:.0f} at 1,024 samples" in CHAPTER
+
+
+def test_the_explanations_that_survive():
+    misses = {name: epochs.fit(name).misses for name in epochs.EXPLANATIONS}
+    survive = [name for name, miss in misses.items() if miss < 1e-6]
+    assert len(misses) == 8 and len(survive) == 4 and "Four survive" in CHAPTER
+    assert all("pairs" in epochs.EXPLANATIONS[name].parts for name in survive)
+    assert misses["rate"] > 0.1
+    assert f"miss the times at 10,240 by {misses['rate'] + epochs.NEAR:.1f} s" in CHAPTER
