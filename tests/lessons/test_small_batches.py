@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -121,6 +122,41 @@ def test_the_number_of_operations_does_not_depend_on_the_batch():
     assert backward > forward
 
 
+def test_a_step_takes_the_batch_that_it_is_given():
+    found = names("losses-ntxent", "step-model", "step-make")
+    step, other = found["training_step"](8, "cpu"), found["training_step"](8, "cpu")
+    views = random(16, 256, seed=1).float()
+    expected = found["nt_xent"](found["encoder"]("cpu")(views)).item()
+    assert step(views).item() == pytest.approx(expected)
+    assert other().item() != pytest.approx(expected, rel=1e-3)
+
+
+def test_the_loader_makes_two_views_of_each_sample():
+    found = names("split-load")
+    [views, *_] = found["loader"](4)
+    assert views.shape == (8, 256)
+    near = (views[:4] - views[4:]).norm(dim=1)
+    far = (views[:4] - views[4:].roll(1, 0)).norm(dim=1)
+    assert near.max() < far.min() / 2
+
+
+def test_the_phases_are_those_of_each_step():
+    def training_step(batch, place):
+        return lambda x: time.sleep(0.02) or x
+
+    found = names("split-load", "split-phases", place="cpu", training_step=training_step)
+    rows = found["phases"](2)
+    assert rows.shape == (17, 4)
+    assert rows[:, 2].min() >= 0.02 > np.median(rows, axis=0)[[0, 1, 3]].max()
+
+
+def test_both_distances_are_the_same():
+    found = names("cures-distances")
+    z = random(9, 5)
+    expected = ((z.numpy()[:, None] - z.numpy()) ** 2).sum(-1)
+    assert np.allclose(found["by_rows"](z), expected) and np.allclose(found["by_product"](z), expected)
+
+
 # --- The epoch ---
 
 
@@ -216,6 +252,20 @@ def test_a_worker_answers_with_its_rate_and_its_cores(real_worker):
 def test_a_worker_that_is_told_nothing_ends_by_itself(real_worker):
     assert real_worker.stdout.readline() == "ready\n"
     assert real_worker.wait(60) == 1
+
+
+@pytest.mark.parametrize(
+    "cores, line", [(1, "only 1 core: more jobs share it, and their sum cannot grow\n"), (2, "")]
+)
+def test_too_few_cores_are_one_line(cores, line, capsys):
+    size = staticmethod(lambda stand_in, gpu: stand_in)
+    space = {
+        "config": type("config", (), {"NUMBA_NUM_THREADS": cores}),
+        "h2d": type("h2d", (), {"size": size}),
+    }
+    exec(compile(CELLS["jobs-cores"].source, "jobs-cores", "exec"), space)
+    assert space["jobs"] == ([1, 2] if cores == 1 else [1, 2, 4])
+    assert capsys.readouterr().out == line
 
 
 # --- Cures and lies ---
