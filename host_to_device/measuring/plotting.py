@@ -391,8 +391,8 @@ def _draw_rows(axes: Axes, picture: _Picture, rows: Sequence[_Row], limits: list
     axes.grid(False, axis="y")
     axes.set_xlabel(_label(figure.y))
     for name, limit, machine in limits:
-        at = limit_at(figure, limit, None)
-        if at is None:
+        value = limit_at(figure, limit, None)
+        if value is None:
             continue
         if together:  # a stroke in the machine's row; the caption names it
             own = [
@@ -401,13 +401,13 @@ def _draw_rows(axes: Axes, picture: _Picture, rows: Sequence[_Row], limits: list
                 if row.colour == machine
             ]
             ends = (own[0][0], own[-1][1])
-            axes.plot((at, at), ends, linestyle=(0, (4, 3)), linewidth=1.3, color=QUIET)
+            axes.plot((value, value), ends, linestyle=(0, (4, 3)), linewidth=1.3, color=QUIET)
             continue
-        axes.axvline(at, linestyle=(0, (4, 3)), linewidth=1.3, color=QUIET)
-        right = values.fraction(at) > 0.5
+        axes.axvline(value, linestyle=(0, (4, 3)), linewidth=1.3, color=QUIET)
+        right = values.fraction(value) > 0.5
         axes.annotate(
             name,
-            (at, -0.05),
+            (value, -0.05),
             (-3 if right else 3, 1),
             textcoords="offset points",
             ha="right" if right else "left",

@@ -18,7 +18,7 @@ from tests.commands.exercises.mutating import OPERATORS, Change, changes, lines_
 from tests.commands.kernels import mutating as kernels
 
 SETS = sorted(mutate.SOLUTIONS.glob("*.ipynb"))
-SAMPLE = len(SETS)  # for `make test`: each takes some four seconds
+SAMPLE = len(SETS)  # each takes some four seconds
 KERNEL = "@cuda.jit\ndef kernel(a, b, out):\n"
 HOST = "def host(x, n):\n"
 
@@ -418,6 +418,7 @@ def test_a_sample_takes_every_set_and_many_operators():
     assert len({mutant.change.operator for mutant in drawn}) >= SAMPLE - 2, "nearly all of them differ"
 
 
+@pytest.mark.slow  # `make test-all` tries the sample first, and then all of them
 def test_a_sample_of_the_mutants_is_killed():
     every = [mutant for path in SETS for mutant in mutants_of(path)]
     found = list(mutate.judge_all(mutate.sample(every, SAMPLE)))
