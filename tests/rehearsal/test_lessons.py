@@ -9,7 +9,7 @@ from rehearsal import run, versions
 
 # Lesson 2 shows a warning.
 NOT_A_LEARNERS = {"H2D_MACHINE", "PYTHONWARNINGS", "NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS"}
-LESSONS = ("01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "11", "13")
+LESSONS = ("01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "11", "12", "13")
 
 
 @pytest.mark.slow
