@@ -25,7 +25,17 @@ RUNTIMES = {"without a GPU": "pip-freeze.txt", "with a GPU": "pip-freeze.gpu.txt
 SYSTEM = "os-info.txt"
 
 # What the notebooks stand on at Colab, besides the library's own dependencies.
-BESIDE = ("torch", "anywidget", "dask", "distributed", "ipykernel", "ipython", "nbclient", "nbformat", "pytest")
+BESIDE = (
+    "torch",
+    "anywidget",
+    "dask",
+    "distributed",
+    "ipykernel",
+    "ipython",
+    "nbclient",
+    "nbformat",
+    "pytest",
+)
 # What the tests of the notebooks need and Colab does not ship.
 EXTRA = ("nbval",)
 
