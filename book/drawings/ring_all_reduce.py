@@ -1,4 +1,4 @@
-"""A ring all-reduce of four workers: from how many workers each chunk is summed, after each step."""
+"""A ring all-reduce of four workers: from how many workers each chunk is summed, after each round."""
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
@@ -9,18 +9,18 @@ P = 4
 
 
 def states() -> list[tuple[list[list[int]], set[tuple[int, int]]]]:
-    """Return for the start and each step how many gradients each worker's chunks hold, and which chunks arrived.
+    """Return for the start and each round how many gradients each worker's chunks hold, and which chunks arrived.
 
     The counts are `counts[worker][chunk]`; what arrived is a set of (worker, chunk). Every worker sends to the next.
     """
     counts = [[1] * P for _ in range(P)]
     found = [([row[:] for row in counts], set[tuple[int, int]]())]
-    for step in range(2 * (P - 1)):
-        gathering = step >= P - 1
+    for ring_round in range(2 * (P - 1)):
+        gathering = ring_round >= P - 1
         arrived = set()
         before = [row[:] for row in counts]
         for worker in range(P):
-            chunk = (worker - step) % P
+            chunk = (worker - ring_round) % P
             to = (worker + 1) % P
             counts[to][chunk] = before[worker][chunk] + (0 if gathering else before[to][chunk])
             arrived.add((to, chunk))
@@ -59,7 +59,7 @@ def draw() -> Figure:
         ax.text(
             -0.4,
             y + 0.43,
-            f"step {level}" if level else "start",
+            f"round {level}" if level else "start",
             ha="right",
             va="center",
             color=COLOURS["quiet"],
