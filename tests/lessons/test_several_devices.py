@@ -89,7 +89,10 @@ def test_each_rank_returns_its_result(names):
     ],
 )
 def test_a_rank_that_fails_is_one_line(names, capsys, body, line):
-    define(names, f"def fails(rank, p):\n    if rank == 1:\n        {body}\n    return [rank]\n")
+    define(
+        names,
+        f"def fails(rank, p):\n    if rank == 1:\n        time.sleep(0.5)  # rank 0 has ended\n        {body}\n    return [rank]\n",
+    )
     assert names["on_ranks"](2, names["fails"]) == [[0], line]
     assert names["rank_0"](2, names["fails"]) == []
     assert capsys.readouterr().out == f"rank 1: {line}\n"
