@@ -46,7 +46,9 @@ def test_the_books_table_counts_what_is_stored(mistake):
 def test_what_the_book_says_of_the_kernels_without_a_tool():
     alone = [each["alone"] for each in VERDICTS.values() if each["finding"] == "out of bounds"]
     page = (sanitize.ROOT / "chapters" / "check-rule.md").read_text(encoding="utf-8")
-    assert f"{alone.count('nothing')} of the {len(alone)} kernels that leave an array ended on the H100" in page
+    assert (
+        f"{alone.count('nothing')} of the {len(alone)} kernels that leave an array ended on the H100" in page
+    )
 
 
 SAID = """========= COMPUTE-SANITIZER
