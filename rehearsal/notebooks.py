@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -125,6 +126,17 @@ def rows(outcome: Outcome) -> str:
     return "\n".join(lines)
 
 
+def chosen(lessons: Sequence[str], only: str | None = None) -> list[Path]:
+    """Return the notebooks and solutions of these lessons, given by their numbers, or of all; `only` names one folder."""
+    return [
+        path
+        for folder in FOLDERS
+        if only in (None, folder)
+        for path in sorted((run.ROOT / folder).glob("*.ipynb"))
+        if not lessons or path.name[:2] in lessons
+    ]
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m rehearsal.notebooks", description=__doc__)
@@ -134,13 +146,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--versions", choices=ALL, default="today", help="of the libraries (%(default)s)")
     given = parser.parse_args(arguments)
     versions = ALL[given.versions]
-    paths = [
-        path
-        for folder in FOLDERS
-        if given.only in (None, folder)
-        for path in sorted((run.ROOT / folder).glob("*.ipynb"))
-        if not given.lessons or path.name[:2] in given.lessons
-    ]
+    paths = chosen(given.lessons, given.only)
     try:
         environment = run.environment(cupy=True, versions=versions)
     except build.BuildError as problem:

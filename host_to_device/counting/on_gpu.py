@@ -80,8 +80,7 @@ def read(trace: Iterable[dict[str, Any]], own: int = 0, *, waits_of_driver: bool
     """
     events = sorted((each for each in trace if each.get("ph") == "X"), key=lambda each: float(each["ts"]))
     calls = [each for each in events if each.get("cat") in RUNTIME]
-    finals = [each for each in calls if each["name"] == "cudaDeviceSynchronize"]
-    finals = finals[max(0, len(finals) - own) :]
+    finals = last_waits(calls, own)
     if len(finals) < own:
         return Numbers.of(dict.fromkeys(NAMES))
     not_waits = no_waits(calls, finals)
@@ -120,6 +119,12 @@ def read(trace: Iterable[dict[str, Any]], own: int = 0, *, waits_of_driver: bool
     numbers.operations = numbers.by_name.total()
     numbers.waits, numbers.launches = len(waits), len(launches)
     return numbers
+
+
+def last_waits(calls: Iterable[dict[str, Any]], own: int) -> list[dict[str, Any]]:
+    """Return the last `own` calls of cudaDeviceSynchronize, the profiler's, or as many as there are."""
+    found = [each for each in calls if each["name"] == "cudaDeviceSynchronize"]
+    return found[max(0, len(found) - own) :]
 
 
 def no_waits(calls: Iterable[dict[str, Any]], finals: Iterable[dict[str, Any]]) -> set[Any]:

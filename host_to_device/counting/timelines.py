@@ -49,7 +49,7 @@ LIBRARIES = {f"{standins.__name__}.numba_cuda": "Numba", f"{standins.__name__}.c
 ASKING, WORKING, RETURNING = 1, 2, 1  # units of the drawing: a call, its execution, the end of a wait
 MOST = 40  # events that a picture has room for
 BETWEEN_KERNELS = (
-    5e-6  # seconds from the end of a kernel to the beginning of one that waits for it; no idle device
+    5e-6  # seconds: a kernel that waits for another begins so soon after it, and no device is idle
 )
 TIMES = ("host", "device")  # heads of two columns: when the host called or waited, and when the device worked
 
@@ -169,8 +169,7 @@ def from_trace(trace: Iterable[dict[str, Any]], own: int = 0) -> tuple[Event, ..
     found = sorted((each for each in trace if each.get("ph") == "X"), key=lambda each: float(each["ts"]))
     calls = [each for each in found if each.get("cat") in on_gpu.RUNTIME]
     of_runtime = {on_gpu._correlation(each) for each in calls if each["cat"] == "cuda_runtime"}
-    finals = [each for each in calls if each["name"] == "cudaDeviceSynchronize"]
-    not_waits = on_gpu.no_waits(calls, finals[max(0, len(finals) - own) :])
+    not_waits = on_gpu.no_waits(calls, on_gpu.last_waits(calls, own))
     # CUPTI may show one call twice, as the runtime's and as the driver's inside it: the first is the outer one.
     asked: dict[Any, Span] = {}
     called: dict[Any, str] = {}

@@ -85,8 +85,8 @@ def verdict(wrong, program: str, tool: str) -> dict:
 
 def alone(wrong) -> str:
     """Return the error that ends a case without a tool, or "nothing"."""
-    command = [sys.executable, "-m", "tests.commands.kernels.sanitize", "--one", wrong.case.name]
-    said = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS).stderr
+    command = [sys.executable, "-m", "tests.commands.kernels.faults_on_gpu", wrong.case.name]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS).stdout
     return next(iter(re.findall(r"CUDA_ERROR_\w+", said)[-1:]), "nothing")
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import nbformat
 
-from rehearsal.notebooks import FOLDERS, HEAD, Outcome, rows, run_notebook
+from rehearsal.notebooks import HEAD, Outcome, chosen, rows, run_notebook
 from rehearsal.run import ROOT
 
 
@@ -25,12 +25,6 @@ def main() -> int:
     given = parser.parse_args()
     environment = {**os.environ, "H2D_MACHINE": "gpu", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    paths = [
-        path
-        for folder in FOLDERS
-        for path in sorted((ROOT / folder).glob("*.ipynb"))
-        if not given.lessons or path.name[:2] in given.lessons
-    ]
     if given.to:
         given.to.mkdir(parents=True, exist_ok=True)
 
@@ -43,7 +37,7 @@ def main() -> int:
     failed = 0
     print(HEAD, flush=True)
     with ThreadPoolExecutor(given.jobs) as pool:
-        for outcome in pool.map(run, paths):
+        for outcome in pool.map(run, chosen(given.lessons)):
             print(rows(outcome), flush=True)
             failed += len(outcome.failed) + len(outcome.cannot)
     return min(failed, 100)
