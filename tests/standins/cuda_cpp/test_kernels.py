@@ -324,7 +324,9 @@ def test_half_precision(module, device):
     x = np.linspace(-3, 3, 1000).astype(np.float16)
     y = device(np.zeros(1000, np.float16))
     module.function("halves")((1, 1, 1), (32, 1, 1), (device(x), y, np.int32(1000)))
-    assert np.array_equal(y, x * x + np.float16(0.1))
+    # ptxas may make one operation, with one rounding, of product and sum (it does for an H100): CUDA leaves that open.
+    fused = (x.astype(np.float64) ** 2 + np.float16(0.1)).astype(np.float16)
+    assert ((y == x * x + np.float16(0.1)) | (y == fused)).all()
 
 
 def test_rounding_to_half_precision(module, device):
