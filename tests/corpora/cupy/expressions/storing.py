@@ -1,0 +1,44 @@
+"""Keeps programs with the outcomes of the real CuPy: one program a line."""
+
+from __future__ import annotations
+
+import ast
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tests.corpora.cupy.expressions.running import Outcome
+
+HERE = Path(__file__).parent
+BY_HAND = HERE / "by_hand.jsonl"
+FROM_SEEDS = HERE / "from_seeds.jsonl"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A program with the real CuPy's outcome."""
+
+    name: str
+    statements: list[str]
+    outcome: Outcome
+
+
+def statements(text: str) -> list[str]:
+    """Return the statements of a program, each with all of its lines."""
+    lines = text.splitlines()
+    found = []
+    for node in ast.parse(text).body:
+        first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", []))])
+        found.append("\n".join(lines[first - 1 : node.end_lineno]))
+    return found
+
+
+def read(path: Path) -> list[Stored]:
+    """Return the stored programs of a file, without the line that says which CuPy gave the outcomes."""
+    return [Stored(**json.loads(line)) for line in path.read_text().splitlines()[1:]]
+
+
+def write(path: Path, where: str, programs: list[Stored]) -> None:
+    """Store programs; `where` says which CuPy gave their outcomes."""
+    lines = [json.dumps({"where": where}), *(json.dumps(asdict(each)) for each in programs)]
+    path.write_text("\n".join(lines) + "\n")
