@@ -12,9 +12,14 @@ from pathlib import Path
 import pytest
 
 from rehearsal import run, versions
+from tests.rehearsal.marking import ON_GPU
 
-# Where the variable is set, the programs run on this machine's GPU instead: what the rehearsal is a rehearsal of.
-ON_GPU = os.environ.get("REHEARSE_ON") == "gpu"
+
+def pytest_runtest_setup(item):
+    """Skip on a GPU what only the rehearsal does."""
+    mark = item.get_closest_marker("rehearsal")
+    if ON_GPU and mark is not None:
+        pytest.skip(mark.kwargs["why"])
 
 
 @pytest.fixture(scope="session")
@@ -54,6 +59,8 @@ def cupy_environment(environment_of):
 @pytest.fixture(scope="session")
 def colab_environment(environment_of):
     """Return the environment of a program with Colab's versions, and these; Python 3.13 where it is to be had."""
+    if ON_GPU:
+        pytest.skip("a GPU runs the versions that are installed")
     chosen = versions.COLAB_PYTHON if has_colabs_python() else versions.COLAB
     return environment_of(chosen), chosen
 

@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.rehearsal.marking import ON_GPU
+
 MODULE = """
 import runpy, sys
 sys.argv = ["a command"]
@@ -34,5 +36,8 @@ def test_wrong_kernels_end_the_context_where_they_leave_an_allocation(with_versi
     done = with_versions(MODULE.format("faults_on_gpu"), 1800)
     outcomes = [line.split("  ") for line in done.stdout.splitlines() if "  " in line]
     assert done.returncode == 0 and len(outcomes) > 25, done.stderr[-2000:]
-    assert {name for name, _, outcome in outcomes if outcome == "nothing"} == set(UNSEEN)
+    unseen = {name for name, _, outcome in outcomes if outcome == "nothing"}
+    assert (
+        unseen >= set(UNSEEN) if ON_GPU else unseen == set(UNSEEN)
+    )  # a GPU has no guards around allocations
     assert all("ILLEGAL_ADDRESS" in outcome for *_, outcome in outcomes if outcome != "nothing")

@@ -5,6 +5,8 @@ CuPy is built the first time, which takes some minutes, so all of these run in `
 
 import pytest
 
+from tests.rehearsal.marking import GUARDS, marked
+
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 BEGIN = """
@@ -191,7 +193,14 @@ assert cp.cuda.Device().compute_capability == "75"
 }
 
 
-@pytest.mark.parametrize("code", PROGRAMS.values(), ids=PROGRAMS)
+OF_THE_REHEARSAL = {
+    "its name": "it is the rehearsal's name",
+    "an access outside": GUARDS,
+    "a distribution that is not here": "a GPU has it",
+}
+
+
+@pytest.mark.parametrize("code", marked(PROGRAMS, OF_THE_REHEARSAL))
 def test_a_program_of_cupy(cupy_rehearsed, code):
     cupy_rehearsed(BEGIN + code, 300)
 
@@ -233,7 +242,7 @@ k((1,), (1,), ())
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+@pytest.mark.parametrize("fault", marked(FAULTS, OF_THE_REHEARSAL))
 def test_a_fault_ends_the_context(cupy_rehearsed, fault):
     code, error = fault
     printed = cupy_rehearsed(
@@ -242,6 +251,7 @@ def test_a_fault_ends_the_context(cupy_rehearsed, fault):
     assert printed.count(error) == 2, printed
 
 
+@pytest.mark.rehearsal(why="a GPU's machine has NVIDIA's libraries")
 def test_what_is_not_here_is_refused_by_name(cupy_environment, run_program):
     done = run_program(cupy_environment, BEGIN + "cp.fft.fft(cp.arange(8.0))", 120)
     assert done.returncode == 1 and "there is no cufft" in done.stderr and "Error" in done.stderr

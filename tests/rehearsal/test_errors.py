@@ -87,6 +87,7 @@ COLABS_SOURCE = [
 ]
 
 
+@pytest.mark.rehearsal(why="it reads lines of the versions that are pinned")
 def test_numbas_words_of_a_missing_symbol_are_those_of_its_source(rehearsed):
     kernel, variable = rehearsed(MISSING.format(cited=TODAYS_SOURCE)).splitlines()
     assert kernel.startswith(
@@ -108,5 +109,8 @@ def test_colabs_numba_words_a_missing_symbol_as_its_source_does(colab_rehearsed)
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
+@pytest.mark.rehearsal(
+    why="the stored texts are the rehearsal's; its README says which of an H100 are others"
+)
 def test_the_real_libraries_raise_the_stored_texts(cupy_environment, tmp_path):
     assert errors.collect(cupy_environment, tmp_path) == stored()

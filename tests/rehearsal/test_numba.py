@@ -7,6 +7,8 @@ import signal
 
 import pytest
 
+from tests.rehearsal.marking import GUARDS, WATCHDOG, marked
+
 BEGIN = """
 import ctypes, math
 import numpy as np
@@ -31,7 +33,7 @@ def add(a, b, c):
 
 
 def test_a_kernel_adds(rehearsed):
-    printed = rehearsed(
+    rehearsed(
         BEGIN
         + ADD
         + """
@@ -39,8 +41,14 @@ a, b = np.arange(100_003, dtype=np.float32), np.random.rand(100_003).astype(np.f
 c = np.zeros_like(a)
 add[(a.size + 255) // 256, 256](a, b, c)
 assert (c == a + b).all()
-print(cuda.get_current_device().name, cuda.get_current_device().compute_capability)
 """
+    )
+
+
+@pytest.mark.rehearsal(why="it is the rehearsal's name")
+def test_numba_says_its_name(rehearsed):
+    printed = rehearsed(
+        BEGIN + "print(cuda.get_current_device().name, cuda.get_current_device().compute_capability)"
     )
     assert printed.startswith("rehearsal, not a GPU (T4") and "major=7, minor=5" in printed
 
@@ -284,6 +292,19 @@ def test_it_computes(rehearsed, code):
     rehearsed(BEGIN + code, 120)
 
 
+OF_THE_REHEARSAL = {
+    "device memory is not host memory": "a GPU's memory comes in larger parts, and others use it",
+    "fresh memory holds no zeros": "the rehearsal fills fresh memory; a GPU's may hold zeros",
+    "memory runs out": "half of a GPU's free memory twice is a question of its parts",
+    "launches that a T4 refuses": "another GPU has other limits",
+    "an access outside": GUARDS,
+    "a read before the start": GUARDS,
+    "shared memory that is not there": GUARDS,
+    "an endless loop": WATCHDOG,
+    "threads that wait for each other": WATCHDOG,
+}
+
+
 DRIVING = {
     "device memory is not host memory": """
 @cuda.jit
@@ -407,7 +428,7 @@ cuda.synchronize()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("code", DRIVING.values(), ids=DRIVING)
+@pytest.mark.parametrize("code", marked(DRIVING, OF_THE_REHEARSAL))
 def test_the_driver_answers(rehearsed, code):
     rehearsed(BEGIN + code, 120)
 
@@ -447,7 +468,7 @@ FAULTS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+@pytest.mark.parametrize("fault", marked(FAULTS, OF_THE_REHEARSAL))
 def test_a_fault_ends_the_context(process_of, fault):
     error, body, what, who = fault
     code = f"{BEGIN}\n@cuda.jit\ndef kernel(x):\n    {body}\n\nd = cuda.to_device(np.zeros(64))\nkernel[1, 64](d)\n"

@@ -10,6 +10,7 @@ import re
 import pytest
 
 from rehearsal import run
+from tests.rehearsal.marking import ON_GPU, WATCHDOG, marked
 from tests.standins.numba_cuda import test_memory as memory
 
 log = memory.log  # a fixture
@@ -52,7 +53,9 @@ def test_cupys_programs(with_versions):
     lines = re.findall(r"^(ok|differs) +[\d.]+ s  ([^:\n]+)(.*)$", done.stdout, re.M)
     assert len(lines) >= 347, done.stdout[-3000:] + done.stderr[-3000:]
     differs = {name: words for verdict, name, words in lines if verdict == "differs"}
-    expected = dict.fromkeys(CUPY, "NOT_SUPPORTED") | (OF_CUPY_14_0 if with_versions.name == "colab" else {})
+    expected = {} if ON_GPU else dict.fromkeys(CUPY, "NOT_SUPPORTED")
+    if with_versions.name == "colab":
+        expected |= OF_CUPY_14_0
     assert set(differs) == set(expected), differs
     assert all(expected[name] in words for name, words in differs.items()), differs
 
@@ -173,8 +176,20 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("name", FAULTS)
+# What an H100 said of 26 November 2026 where the rehearsal says more: it has guards around an allocation, and its
+# limit of steps ends a warp whose lanes wait for each other at different lines.
+ON_AN_H100 = dict.fromkeys(
+    ("no_guard", "before", "of_template<5>", "in_a_function", "atomic_outside", "warp_divides"), NOTHING
+)
+
+
+@pytest.mark.parametrize(
+    "name",
+    marked({name: name for name in FAULTS}, dict.fromkeys(("forever", "forever_at_a_barrier"), WATCHDOG)),
+)
 def test_wrong_kernels_in_cuda_cpp(with_versions, name):
     launch, outcome = FAULTS[name]
+    if ON_GPU:
+        outcome = ON_AN_H100.get(name, outcome)
     done = with_versions(FAULT.format(name=name, launch=launch), 120, REHEARSAL_BRANCHES="1000000")
     assert done.stdout.splitlines()[-1:] == [outcome], done.stdout + done.stderr[-3000:]

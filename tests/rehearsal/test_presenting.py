@@ -1,5 +1,9 @@
 """The rehearsal says what it is, wherever a GPU's name would stand."""
 
+import pytest
+
+pytestmark = pytest.mark.rehearsal(why="a GPU has a name, sizes and times of its own")
+
 
 def test_start_names_it(rehearsed):
     line, size = rehearsed(
