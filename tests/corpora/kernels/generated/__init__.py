@@ -1,0 +1,1 @@
+"""Generated programs: `typed` writes kernels of mixed types, `cooperative` kernels whose races are known."""

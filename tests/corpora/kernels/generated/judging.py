@@ -1,0 +1,113 @@
+"""Holds generated programs against the real compiler: the same, refused by name, or different."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from tests.corpora.kernels.generated import typed
+from tests.corpora.kernels.generated.sources import namespace
+from tests.corpora.kernels.generated.typed import THREADS, Program
+
+ROOT = Path(__file__).resolve().parents[4]
+MODES = {"compiled": False, "interpreted": True}
+# What may become of a program; the last three are faults of the stand-in.
+SAME, REFUSED, DIFFERENT, ACCEPTED, FAILED = (
+    "same",
+    "refused by name",
+    "silently different",
+    "accepted, Numba refuses",
+    "failed without a line",
+)
+FAULTS = (DIFFERENT, ACCEPTED, FAILED)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    outcome: str
+    words: str = ""
+
+
+def on_stand_in(program: Program, interpreted: bool, seed: int | None = None) -> dict[str, Any]:
+    """Run a program on the stand-in; return the outputs as hexadecimal bytes, or the error."""
+    kernel = namespace(program.source, f"<{program.name}>", cuda=cuda)["program"]
+    arrays, scalars = program.inputs()
+    outputs = {name: np.zeros(THREADS, dtype) for name, dtype in program.outputs.items()}
+    try:
+        with warnings.catch_warnings(), cuda.stand_in(interpreted=interpreted, seed=seed, seconds=20):
+            warnings.simplefilter("ignore")
+            kernel[1, THREADS](*arrays, *scalars, *outputs.values())
+    except Exception as problem:
+        return {"refused": type(problem).__name__, "words": str(problem)}
+    return {name: array.tobytes().hex() for name, array in outputs.items()}
+
+
+def judge(program: Program, real: dict[str, Any], got: dict[str, Any]) -> Verdict:
+    """Compare what the stand-in made of a program with what the real compiler made of it."""
+    if "refused" in real:
+        if "refused" in got:
+            return Verdict(SAME, "refused by both")
+        return Verdict(ACCEPTED, f"{real['refused']}: {real['words']}")
+    if "refused" in got:
+        words = f"{got['refused']}: {got['words']}"
+        return Verdict(REFUSED if ", line " in got["words"] else FAILED, words)
+    for name, dtype in program.outputs.items():
+        right, found = (np.frombuffer(bytes.fromhex(each[name]), dtype) for each in (real, got))
+        wrong = ~((right == found) & (np.signbit(right) == np.signbit(found)))
+        if right.dtype.kind == "f":
+            wrong &= ~(np.isnan(right) & np.isnan(found))
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            return Verdict(DIFFERENT, f"{name}[{at}] is {found[at]!r}, and {right[at]!r} on a GPU")
+    return Verdict(SAME)
+
+
+class RealNumba:
+    """The real compiler in a process of its own; give it programs."""
+
+    def __init__(self, process: subprocess.Popen) -> None:
+        self.process = process
+
+    def results(self, programs: list[Program]) -> list[dict[str, Any]]:
+        assert self.process.stdin and self.process.stdout
+        self.process.stdin.write(json.dumps([typed.as_json(each) for each in programs]) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError("the process with the real numba-cuda has ended: its last words stand above")
+        return json.loads(line)
+
+
+@contextlib.contextmanager
+def real_numba(environment: dict[str, str] | None = None) -> Iterator[RealNumba]:
+    """Start the real numba-cuda on the rehearsal; `environment` is that of a process that finds it."""
+    if environment is None:
+        from rehearsal import run
+
+        environment = run.environment({**os.environ, "H2D_MACHINE": "gpu", "PYTHONPATH": str(ROOT)})
+    quiet = {"NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": "0", "PYTHONWARNINGS": "ignore"}
+    command = [sys.executable, "-m", "tests.corpora.kernels.generated.real_numba"]
+    process = subprocess.Popen(
+        command,
+        env={**environment, **quiet},
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield RealNumba(process)
+    finally:
+        process.stdin.close()
+        process.wait(timeout=60)
