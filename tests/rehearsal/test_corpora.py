@@ -16,6 +16,9 @@ UNSEEN = {
     "shift reads before the array": "the same",
     "stencil without its lower edge": "the same",
     "label -1 counted": "the same",
+    "left neighbour of the first column": "the same",
+    "step backwards without a guard": "the same",
+    "loop downwards past zero": "the same",
     "local array too short": "the access stays inside the thread's local memory",
 }
 

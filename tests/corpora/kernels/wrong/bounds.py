@@ -71,6 +71,32 @@ def difference_to_previous(x, out):
 
 
 @cuda.jit
+def before_each_row(image, out):
+    """each pixel and the one on its left, in the row"""
+    col, row = cuda.grid(2)
+    if row < image.shape[0] and col < image.shape[1]:
+        out[row, col] = image[row, col] + image[row, col - 1]  # !finding
+
+
+@cuda.jit
+def by_a_negative_step(x, out, step):
+    """the element one step further; the step is an argument"""
+    i = cuda.grid(1)
+    if i < x.size:
+        out[i] = x[i + step] if i + step < x.size else 0  # !finding
+
+
+@cuda.jit
+def last_by_a_variable(x, out):
+    """the smallest of the last elements, in a loop that goes too far"""
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = x[0]
+        for k in range(1, -2, -1):
+            out[i] = min(out[i], x[k])  # !finding
+
+
+@cuda.jit
 def shift_right(x, out, by):
     """move everything up by some places; zeros come in"""
     i = cuda.grid(1)
@@ -621,6 +647,33 @@ CASES = [
             "out": np.array([sum(map(int, str(number))) for number in given["numbers"]], np.int32)
         },
         space=LOCAL,
+        often_right=True,
+    ),
+    out_of_bounds(
+        "left neighbour of the first column",
+        "At the edge of an image the neighbour is the pixel itself.",
+        inputs=lambda rng: {"image": whole(rng, (9, 11)), "out": blank((9, 11))},
+        launches=[Launch(before_each_row, (2, 2), (TILE, TILE), ("image", "out"))],
+        expected=lambda given: {"out": given["image"] + np.pad(given["image"], ((0, 0), (1, 0)))[:, :-1]},
+        space=GLOBAL,
+        often_right=True,
+    ),
+    out_of_bounds(
+        "step backwards without a guard",
+        "A guard at the upper end guards both ends.",
+        inputs=lambda rng: {"x": whole(rng, N), "out": blank(N), "step": -2},
+        launches=on_vector(by_a_negative_step, ("x", "out", "step")),
+        expected=lambda given: {"out": np.append(np.zeros(2, np.float32), given["x"][:-2])},
+        space=GLOBAL,
+        often_right=True,
+    ),
+    out_of_bounds(
+        "loop downwards past zero",
+        "The end of a range is the last value.",
+        inputs=lambda rng: {"x": whole(rng, N), "out": blank(N)},
+        launches=on_vector(last_by_a_variable),
+        expected=lambda given: {"out": np.full(N, given["x"][:2].min(), np.float32)},
+        space=GLOBAL,
         often_right=True,
     ),
     out_of_bounds(
