@@ -249,6 +249,24 @@ def test_in_strict_mode_the_skeleton_ends_where_the_student_begins(path, monkeyp
     assert all("not written yet" in error for error in raised.values())
 
 
+def test_a_right_answer_is_right_on_a_machine_with_one_device(way, monkeypatch):
+    """With one GPU the second device is the CPU, and copies are counted by where the arrays were."""
+    torch = pytest.importorskip("torch")
+    judged = 0
+    for path in SOLUTIONS:
+        for part in parts(path):
+            if "torch_places" in part.check.source:
+                judged += 1
+                names, exercises = solved(path, way)
+                definition.in_notebook.clear()
+                definition.in_notebook.update(exercises)
+                with monkeypatch.context() as patch:
+                    patch.setattr(torch.accelerator, "device_count", lambda: 1)
+                    printed, error = run_source(part.answer.source, dict(names), "<answer>")
+                assert not error and printed.splitlines()[0] == all_points(part)
+    assert judged > 4
+
+
 def said_to(path: Path, part: Part, code: str, way: str) -> str:
     """Return what the check says to an answer in the place of the solution."""
     names, exercises = solved(path, way)
