@@ -35,6 +35,8 @@ from host_to_device.standins.cupy.forwarding import ALL as _FORWARDED
 from host_to_device.standins.cupy.indexing import flatiter as flatiter
 from host_to_device.standins.cupy.names import STAND_IN_VERSION as _STAND_IN_VERSION
 from host_to_device.standins.cupy.names import raise_missing as _raise_missing
+from host_to_device.standins.cupy.refusals import RULES as _RULES
+from host_to_device.standins.cupy.refusals import checked as _checked
 from host_to_device.standins.cupy.ufuncs import ALL as _UFUNCS
 from host_to_device.standins.cupy.ufuncs import ufunc as ufunc
 
@@ -81,6 +83,8 @@ for _part in (converting, creation, manipulation, calculation, searching, produc
             globals()[_name] = _value
 globals().update(_UFUNCS)
 globals().update(_FORWARDED)
+for _name in _RULES:
+    globals()[_name] = _checked(_name, globals()[_name])
 
 # Loaded when a program first uses them, so that `import cupy` costs no more than importing NumPy does: the kernels
 # bring the compiler of CUDA C++. By name, the module of this package that has it.

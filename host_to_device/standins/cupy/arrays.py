@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import pickle
 import warnings
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ import numpy as np
 
 from host_to_device.standins import events
 from host_to_device.standins.cupy import exchange, indexing, methods
-from host_to_device.standins.cupy.base import Base, adopt, cast, check_dtype, view_of
+from host_to_device.standins.cupy.base import Base, adopt, cast, check_dtype, order_of, view_of
 from host_to_device.standins.cupy.converting import array
 from host_to_device.standins.cupy.cuda.device import Device
 from host_to_device.standins.cupy.cuda.memory import MemoryPointer, UnownedMemory, memory_of, new_array
@@ -83,12 +84,13 @@ class ndarray(Operators, methods.Calculation, Base):
     ) -> None:
         if shape is None:
             raise TypeError("Use () not None as shape arguments ().")
-        shape = tuple(int(size) for size in shape) if np.iterable(shape) else (int(shape),)
+        if isinstance(shape, bool):
+            raise TypeError("an integer is required")
+        sizes = shape if np.iterable(shape) and not isinstance(shape, str) else (shape,)
+        shape = tuple(map(operator.index, sizes))
         if any(size < 0 for size in shape):
             raise ValueError("Negative dimensions are not allowed")
-        order = (order or "C").upper()
-        if order not in ("C", "F"):
-            raise ValueError(f"order not understood. order={order}")
+        order = "C" if order is None or order_of(order, "CFA") == "C" else "F"  # A counts as F, as in CuPy
         dtype = check_dtype(dtype)
         self.base = None
         if memptr is None:
@@ -361,7 +363,7 @@ class ndarray(Operators, methods.Calculation, Base):
         for name, value in (("casting", casting), ("subok", subok)):
             if value is not None:
                 raise TypeError(f"{name} is not supported yet")
-        dtype, array, order = check_dtype(dtype), self._array, (order or "K").upper()
+        dtype, array, order = check_dtype(dtype), self._array, "K" if order is None else order_of(order)
         flags = array.flags
         fits = {"K": True, "A": flags.forc, "C": flags.c_contiguous, "F": flags.f_contiguous}[order]
         if not copy and dtype == array.dtype and fits:

@@ -46,6 +46,33 @@ def unsupported(value: Any) -> TypeError:
     return TypeError(f"Unsupported type {type(value)}")
 
 
+def not_an_array(name: str, value: Any) -> TypeError:
+    """Return CuPy's error for an argument of a compiled function that is no array of the device."""
+    kind = type(value)
+    where = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+    return TypeError(
+        f"Argument '{name}' has incorrect type (expected cupy._core.core._ndarray_base, got {where}{kind.__name__})"
+    )
+
+
+def order_of(order: Any, letters: str = "CFAK") -> str:
+    """Return an order as one of these letters, as CuPy reads it (internal.pyx, `_normalize_order`).
+
+    Raises
+    ------
+    TypeError
+        If it has no length, such as None.
+    ValueError
+        If it is another text.
+    """
+    letter = str(order[0]).upper() if len(order) else "C"
+    if letter == "K" and "K" not in letters:
+        raise ValueError("order 'K' is not permitted")
+    if letter not in letters:
+        raise ValueError("order not understood")
+    return letter
+
+
 def check_dtype(dtype: Any) -> np.dtype:
     """Return NumPy's dtype.
 
@@ -249,25 +276,27 @@ def shapes_differ(*shapes: tuple[int, ...]) -> ValueError:
 def cast(array: np.ndarray, target: np.ndarray) -> None:
     """Copy elements into an array of any dtype, and convert them as a GPU does.
 
-    A float beyond the range of an integer dtype becomes the nearest integer of that dtype. NumPy's result depends on
-    the CPU instead (CuPy, "Differences between CuPy and NumPy", and NVIDIA, "PTX ISA", `cvt`).
+    A float beyond the range of an integer dtype of 32 or 64 bits becomes the nearest integer of that dtype; for 8 and 16
+    bits it becomes one of 32 bits first, whose lowest bits stay. NumPy's result depends on the CPU instead (CuPy,
+    "Differences between CuPy and NumPy", and NVIDIA, "PTX ISA", `cvt`).
     """
     with np.errstate(all="ignore"):
-        if array.dtype.kind == "f" and target.dtype.kind in "iu" and target.dtype.itemsize >= 4:
-            limits = np.iinfo(target.dtype)
+        if array.dtype.kind == "c" and target.dtype.kind not in "cb":
+            array = array.real
+        if array.dtype.kind == "f" and target.dtype.kind in "iu":
+            through = target.dtype if target.dtype.itemsize >= 4 else np.dtype(f"{target.dtype.kind}4")
+            limits = np.iinfo(through)
             wide = array if array.dtype.itemsize >= 4 else array.astype(np.float32)
             # The first float above the largest integer; a float equal to the largest may not exist.
             above = wide.dtype.type(2.0 ** (limits.bits - (target.dtype.kind == "i")))
             kept = np.where((wide < above) & (wide >= limits.min), wide, 0)
-            converted = kept.astype(target.dtype)
+            converted = kept.astype(through)
             converted[wide >= above] = limits.max
             converted[wide < limits.min] = limits.min
-            if target.dtype.itemsize == 8 or array.dtype.itemsize == 8:
+            if through.itemsize == 8 or array.dtype.itemsize == 8:
                 odd = np.isnan(wide)
                 if odd.any():
                     converted[odd] = limits.min if target.dtype.kind == "i" else 1 << (limits.bits - 1)
-            target[...] = converted
-        elif array.dtype.kind == "c" and target.dtype.kind not in "cb":
-            target[...] = array.real
+            np.copyto(target, converted, casting="unsafe")
         else:
             np.copyto(target, array, casting="unsafe")

@@ -12,8 +12,9 @@ import numpy as np
 
 from host_to_device.standins import events
 from host_to_device.standins.cupy.base import Base, on_device, operand
+from host_to_device.standins.cupy.converting import array
 from host_to_device.standins.cupy.forwarding import made
-from host_to_device.standins.cupy.results import reduced
+from host_to_device.standins.cupy.results import one_axis, reduced
 from host_to_device.standins.cupy.ufuncs import ALL
 
 # Sums and limits
@@ -23,6 +24,8 @@ def _cumulative(
     method: str, start: int, x: Any, axis: int | None, dtype: Any, out: Any, include_initial: bool
 ) -> Any:
     """Return cumulative sums or products, with the neutral element in front if `include_initial` is True."""
+    if not isinstance(x, Base):
+        raise TypeError("`x` should be of type cupy.ndarray")
     if axis is None:
         if x.ndim > 1:
             raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
@@ -54,7 +57,7 @@ def clip(a: Any, a_min: Any, a_max: Any, out: Any = None) -> Any:
 
 
 def _rounded(a: Any, decimals: int, out: Any) -> Any:
-    return a.round(decimals, out)
+    return array(a, copy=None).round(decimals, out)
 
 
 around, round, round_ = (
@@ -168,6 +171,7 @@ def bincount(x: Any, weights: Any = None, minlength: int | None = None) -> Any:
 @on_device
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """Return the differences of neighbours."""
+    one_axis(axis, a.ndim)
     given = {"prepend": prepend, "append": append}
     return np.diff(a, n, axis, **{name: value for name, value in given.items() if value is not None})
 
@@ -187,12 +191,12 @@ trapz = trapezoid
 
 def real(val: Any) -> Any:
     """Return the real parts."""
-    return val.real if isinstance(val, Base) else np.real(val)
+    return array(val, copy=None).real
 
 
 def imag(val: Any) -> Any:
     """Return the imaginary parts."""
-    return val.imag if isinstance(val, Base) else np.imag(val)
+    return array(val, copy=None).imag
 
 
 def isneginf(x: Any, out: Any = None) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins import events
-from host_to_device.standins.cupy.base import Base, adopt, check_dtype, from_interface
+from host_to_device.standins.cupy.base import Base, adopt, check_dtype, from_interface, order_of
 from host_to_device.standins.cupy.cuda.memory import new_array
 
 AVOID = "Unable to avoid copy while creating an array as requested."
@@ -47,7 +47,7 @@ def array(
     """
     if subok:
         raise NotImplementedError
-    order = (order or "K").upper()
+    order = "K" if order is None else order_of(order)
     if not isinstance(obj, Base) and hasattr(obj, "__cuda_array_interface__"):
         obj = from_interface(obj)
     if isinstance(obj, Base):

@@ -8,7 +8,15 @@ import numpy as np
 
 from host_to_device.standins import events
 from host_to_device.standins.cupy.arrays import ndarray, new_like
-from host_to_device.standins.cupy.base import Base, adopt, check_dtype, made_on_device, on_device, unsupported
+from host_to_device.standins.cupy.base import (
+    Base,
+    adopt,
+    cast,
+    check_dtype,
+    made_on_device,
+    on_device,
+    unsupported,
+)
 from host_to_device.standins.cupy.converting import array
 
 
@@ -89,12 +97,23 @@ def astype(x: ndarray, dtype: Any, /, *, copy: bool = True) -> ndarray:
 
 def copy(a: Any, order: str = "K") -> ndarray:
     """Return a copy on the device."""
-    return a.copy(order=order) if isinstance(a, Base) else array(a)
+    return a.copy(order=order)
 
 
 def empty(shape: Any, dtype: Any = float, order: str = "C") -> ndarray:
     """Return a new array with undefined contents."""
     return ndarray(shape, dtype, order=order)
+
+
+def _copied_to(target: ndarray, value: Any) -> ndarray:
+    """Set all elements to one number as `cupy.copyto` does: the device converts a float (basic.py, `full`)."""
+    if isinstance(value, float | np.floating) and target.dtype.kind in "iu":
+        cast(np.broadcast_to(np.asarray(value), target.shape), target._array)
+        if target.size:
+            events.operated("fill")
+    else:
+        target.fill(value)
+    return target
 
 
 def _filled(shape: Any, value: Any, dtype: Any, order: str = "C") -> ndarray:
@@ -117,7 +136,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> nd
     """Return a new array whose elements are all one number."""
     if dtype is None:
         dtype = fill_value.dtype if isinstance(fill_value, Base) else np.asarray(fill_value).dtype
-    return _filled(shape, fill_value, dtype, order)
+    return _copied_to(ndarray(shape, dtype, order=order), fill_value)
 
 
 def empty_like(
@@ -138,9 +157,7 @@ def full_like(
     a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: None = None, shape: Any = None
 ) -> Any:
     """Return a new array like another whose elements are all one number."""
-    result = empty_like(a, dtype, order, subok, shape)
-    result.fill(fill_value)
-    return result
+    return _copied_to(empty_like(a, dtype, order, subok, shape), fill_value)
 
 
 def zeros_like(a: Any, dtype: Any = None, order: str = "K", subok: None = None, shape: Any = None) -> Any:
@@ -158,6 +175,8 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> An
     """Return evenly spaced numbers from `start`, below `stop`."""
     if stop is None:
         start, stop = 0, start
+    if any(isinstance(each, complex | np.complexfloating) for each in (start, stop, step)):
+        raise TypeError("ufunc 'ceil' not supported for the input types: cupy.arange has no complex numbers")
     return np.arange(start, stop, 1 if step is None else step, dtype)
 
 
@@ -174,8 +193,12 @@ def linspace(
     """Return `num` evenly spaced numbers from `start` to `stop`; with `retstep` also the step."""
     if num < 0:
         raise ValueError("linspace with num<0 is not supported")
-    result = np.linspace(start, stop, num, endpoint, retstep, dtype, axis)
-    return (result[0], float(result[1])) if retstep and np.ndim(result[1]) == 0 else result
+    whole = dtype is not None and np.dtype(dtype).kind in "iu"
+    values, step = np.linspace(start, stop, num, endpoint, True, None if whole else dtype, axis)
+    if whole:  # rounded down, then converted on the device
+        floats, values = np.floor(values), np.empty(values.shape, dtype)
+        cast(floats, values)
+    return (values, float(step) if np.ndim(step) == 0 else step) if retstep else values
 
 
 @on_device

@@ -14,6 +14,7 @@ import numpy as np
 
 from host_to_device.standins.cupy import launching, parameters
 from host_to_device.standins.cupy.generated import prelude, type_name
+from host_to_device.standins.cupy.names import NotInStandIn
 from host_to_device.standins.cupy.parameters import Parameter, Types
 
 
@@ -214,6 +215,7 @@ class ElementwiseKernel(CodeCache):
             else np.broadcast_to(each._array, shape)
             for each, parameter in zip(arguments, self.params, strict=True)
         ]
+        refuse_overlaps(self.name, views, self.params)
         if self.reduce_dims:
             shape = reduced(views, self.params, shape)
         kinds = tuple(
@@ -270,6 +272,56 @@ class ElementwiseKernel(CodeCache):
             f"  {self.kwargs.get('after_loop', '')};\n"
             f"}}\n"
         )
+
+
+TOO_MUCH = 10_000  # steps of the search for a shared element
+
+
+def refuse_overlaps(name: str, views: list[np.ndarray | None], params: tuple[Parameter, ...]) -> None:
+    """Refuse a loop in which one thread writes an element that another thread reads or writes.
+
+    CuPy launches such a kernel as it is, and the result depends on the order of the GPU's threads. It copies an input
+    that overlaps an output for its own universal functions only (_kernel.pyx, `_copy_in_args_if_needed`).
+
+    Raises
+    ------
+    NotInStandIn
+        In one line, with the parameters' names.
+    """
+    looped = [
+        (view, each) for view, each in zip(views, params, strict=True) if view is not None and not each.raw
+    ]
+    for written, parameter in looped:
+        if parameter.is_const:
+            continue
+        if any(step == 0 and size > 1 for step, size in zip(written.strides, written.shape, strict=True)):
+            raise _of_order(name, f"several threads write the same element of {parameter.name}")
+        for other, read in looped:
+            if other is written or not np.may_share_memory(written, other):
+                continue
+            same_place = written.__array_interface__["data"] == other.__array_interface__["data"]
+            if same_place and written.strides == other.strides and written.dtype == other.dtype:
+                continue
+            if shares_an_element(written, other):
+                raise _of_order(
+                    name,
+                    f"{parameter.name}, which it writes, and {read.name} share memory at different places",
+                )
+
+
+def shares_an_element(one: np.ndarray, other: np.ndarray) -> bool:
+    """Return whether two arrays have memory in common; True as well if that takes too long to find out."""
+    try:
+        return np.shares_memory(one, other, max_work=TOO_MUCH)
+    except np.exceptions.TooHardError:
+        return True
+
+
+def _of_order(name: str, what: str) -> NotInStandIn:
+    return NotInStandIn(
+        f"{name}: {what}; on a GPU the result depends on the order of the threads, so this "
+        "is not in host_to_device's stand-in for CuPy: copy one of the arrays first"
+    )
 
 
 def loop_shape(arguments: list[Any], params: tuple[Parameter, ...], size: int) -> tuple[int, ...]:

@@ -50,7 +50,6 @@ _METHODS = {
     "squeeze": ("a, axis=None", "a view without axes of size one"),
     "std": (_VARIANCES, "the standard deviation along axes"),
     "sum": (_SUMS, "the sum along axes"),
-    "swapaxes": ("a, axis1, axis2", "a view with two axes swapped"),
     "take": (
         "a, indices, axis=None, out=None",
         "elements at indices along an axis; indices out of bounds wrap around",
@@ -139,7 +138,6 @@ _OF_ARRAYS = {
         "a, b, rtol=1e-05, atol=1e-08, equal_nan=False",
         "where elements are equal within a tolerance",
     ),
-    "lexsort": ("keys", "the indices that sort by several keys; the last key decides first"),
     "select": ("condlist, choicelist, default=0", "elements of the first choice whose condition holds"),
     "sort_complex": ("a", "the elements as complex numbers, sorted by real, then by imaginary part"),
     # Sets

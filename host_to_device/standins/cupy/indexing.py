@@ -21,7 +21,6 @@ from host_to_device.standins.cupy.base import (
     cast,
     from_interface,
     shapes_differ,
-    unsupported,
     upload,
     view_of,
 )
@@ -88,7 +87,7 @@ def index_of(item: Any) -> Any:
             raise IndexError(VALID) from None
         if isinstance(item, list | tuple) and array.size == 0:
             array = array.astype(np.int32)
-    elif np.isscalar(item) and not isinstance(item, str | bytes):
+    elif np.isscalar(item):
         return int(item)
     else:
         try:
@@ -149,7 +148,9 @@ def select(array: np.ndarray, items: tuple) -> np.ndarray:
 
 def getitem(a: Any, key: Any) -> Any:
     """Return `a[key]`: a view for integers and slices, a copy for arrays of indices and masks."""
-    if type(key) is str or (type(key) is list and key and all(type(name) is str for name in key)):
+    if a._array.dtype.names and (
+        type(key) is str or (type(key) is list and key and all(type(name) is str for name in key))
+    ):
         return view_of(a._array[key], a)
     items, advanced = prepare(a._array, key)
     if not advanced:
@@ -167,7 +168,7 @@ def setitem(a: Any, key: Any, value: Any) -> None:
     ValueError
         If the shapes do not fit, or the value for a slice is a NumPy array or a list: copy it to the device first.
     """
-    if type(key) is str:
+    if type(key) is str and a._array.dtype.names:
         setitem(view_of(a._array[key], a), ..., value)
         return
     items, advanced = prepare(a._array, key)
@@ -243,35 +244,28 @@ def store(target: np.ndarray, source: np.ndarray) -> None:
 def fill(target: np.ndarray, value: Any) -> None:
     """Set all elements to one number.
 
+    The host converts a number to the dtype, as NumPy does, and the device an array (core.pyx, `fill`).
+
     Raises
     ------
     ValueError
-        If the value is a NumPy array with axes, or a list.
-    TypeError
-        If the value is not a number.
+        If the value is an array with axes, or a list, or a text that is no number.
+    TypeError, OverflowError
+        If the value is not a number, or does not fit the dtype.
     """
     if isinstance(value, Base):
         if value._array.ndim:
             raise ValueError("non-scalar cupy.ndarray cannot be used for fill")
         cast(np.broadcast_to(value._array, target.shape), target)
         return
-    if isinstance(value, np.ndarray):
-        if value.shape != ():
-            raise ValueError("non-scalar numpy.ndarray cannot be used for fill")
-        value = value.item()
-    if hasattr(value, "__cuda_array_interface__"):
+    if not isinstance(value, np.ndarray | np.generic) and hasattr(value, "__cuda_array_interface__"):
         store(target, from_interface(value)._array)
         return
-    if isinstance(value, list | tuple):
+    with np.errstate(all="ignore"):
+        number = np.asarray(value, target.dtype)
+    if number.shape != ():
         raise ValueError("non-scalar numpy.ndarray cannot be used for fill")
-    if not isinstance(value, int | float | complex | np.generic | np.void) or isinstance(value, str | bytes):
-        raise unsupported(value)
-    if isinstance(value, complex | np.complexfloating) and target.dtype.kind not in "cb":
-        value = value.real
-    if isinstance(value, np.floating) and target.dtype.kind in "iu":
-        cast(np.broadcast_to(value, target.shape), target)
-        return
-    target[...] = value
+    target[...] = number
 
 
 # The dtypes for which CuPy has atomic operations.
@@ -324,7 +318,7 @@ def take(a: Any, indices: Any, axis: int | None, out: Any) -> Any:
     """Return elements at indices along an axis; those out of bounds wrap around."""
     array = a._array
     index = index_of(indices if not np.isscalar(indices) else int(indices))
-    flat = array.reshape(-1) if axis is None else array
+    flat = array.reshape(-1) if axis is None or not array.ndim else array  # no axes count as one, as in CuPy
     where = 0 if axis is None else axis
     length = flat.shape[where]
     if np.size(index) and not length:

@@ -11,6 +11,7 @@ from host_to_device.standins import events
 from host_to_device.standins.cupy.base import (
     Base,
     adopt,
+    cast,
     on_device,
     operand,
     unsupported,
@@ -34,6 +35,11 @@ def transpose(a: Any, axes: Any = None) -> Any:
 
 
 permute_dims = transpose
+
+
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    """Return a view with two axes swapped."""
+    return a.swapaxes(axis1, axis2)
 
 
 def shape(a: Any) -> tuple[int, ...]:
@@ -145,6 +151,11 @@ def _check_joined(tup: Any) -> None:
         raise ValueError("All arrays to concatenate must have the same ndim")
 
 
+def _check_axes(tup: Any) -> None:
+    if any(each.ndim == 0 for each in tup):
+        raise TypeError("zero-dimensional arrays cannot be concatenated")
+
+
 def concatenate(
     tup: Any, axis: int | None = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
@@ -157,6 +168,8 @@ def concatenate(
     """
     tup = list(tup)
     _check_joined(tup)
+    if axis is not None:
+        _check_axes(tup)
     arrays = [each._array for each in tup]
     if out is None:
         return adopt(upload(np.concatenate(arrays, axis, dtype=dtype, casting=casting), "concatenate"))
@@ -351,5 +364,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = None) ->
         isinstance(source, int | float) and dst.dtype.kind in "fc"
     ):
         raise TypeError(f"Cannot cast {np.asarray(source).dtype} to {dst.dtype} in {casting} casting mode")
-    np.copyto(dst._array, source, casting="unsafe", where=True if where is None else operand(where))
+    given = np.empty(np.shape(source), dst.dtype)
+    cast(np.asarray(source), given)
+    np.copyto(dst._array, given, where=True if where is None else operand(where))
     events.operated("copyto")

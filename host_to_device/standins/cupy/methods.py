@@ -8,9 +8,17 @@ import numpy as np
 
 from host_to_device.standins import events
 from host_to_device.standins.cupy import indexing
-from host_to_device.standins.cupy.base import Base, adopt, operand, upload, view_of
+from host_to_device.standins.cupy.base import Base, adopt, not_an_array, operand, order_of, upload, view_of
 from host_to_device.standins.cupy.products import dot
-from host_to_device.standins.cupy.results import quiet, reduced, refuse_empty
+from host_to_device.standins.cupy.results import (
+    axes_of,
+    converted,
+    one_axis,
+    quiet,
+    reduced,
+    refuse_empty,
+    whole_number,
+)
 from host_to_device.standins.cupy.ufuncs import ALL
 
 
@@ -28,11 +36,14 @@ class Calculation:
         Raises
         ------
         ValueError
-            If the number of elements would change, or `copy` is False and a copy is necessary.
+            If the number of elements would change, or `copy` is False and a copy is necessary, or a text.
         """
+        if isinstance(copy, str):
+            raise ValueError("strings are not allowed for 'copy' keyword. Use True/False/None instead.")
         if len(shape) == 1 and np.iterable(shape[0]):
             shape = tuple(shape[0])
         array = self._array
+        order = order_of(order, "CFA")
         try:
             result = array.reshape(shape, order=order)
         except ValueError as problem:
@@ -42,9 +53,11 @@ class Calculation:
         shares = not array.size or np.may_share_memory(result, array)
         if shares and not copy:
             return view_of(result, self)
-        if copy is False:
+        if copy is not None and not copy:
             raise ValueError("Unable to avoid creating a copy while reshaping.")
-        return adopt(upload(result, "copy"))
+        # The copy is in the order that was asked for: CuPy reshapes the transposed array in C order.
+        in_f = order == "F" or (order == "A" and array.flags.fnc)
+        return adopt(upload(result.T, "copy").T if in_f else upload(result, "copy"))
 
     def transpose(self, *axes: Any) -> Any:
         """Return a view with the axes in another order; without arguments, reversed."""
@@ -54,6 +67,8 @@ class Calculation:
 
     def swapaxes(self, axis1: int, axis2: int) -> Any:
         """Return a view with two axes swapped."""
+        if not all(-self._array.ndim <= each < self._array.ndim for each in (axis1, axis2)):
+            raise ValueError("Axis out of range")
         return view_of(self._array.swapaxes(axis1, axis2), self)
 
     def flatten(self, order: str = "C") -> Any:
@@ -91,6 +106,10 @@ class Calculation:
         """Return the elements, each repeated."""
         if isinstance(repeats, np.ndarray):
             raise TypeError("'repeats' does not accept numpy.ndarray; convert with cupy.array() first")
+        if not isinstance(repeats, Base) and not np.iterable(repeats) and not hasattr(repeats, "__index__"):
+            raise ValueError(f"'repeats' should be int or sequence: {repeats}")
+        if axis is not None:
+            one_axis(axis, self._array.ndim)
         times = repeats._array if isinstance(repeats, Base) else repeats
         return reduced(np.repeat(self._array, times, axis))
 
@@ -116,6 +135,11 @@ class Calculation:
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
         """Return a view of a diagonal."""
+        ndim = self._array.ndim
+        if not all(-ndim <= each < ndim for each in (axis1, axis2)):
+            raise np.exceptions.AxisError(
+                f"axis1(={axis1}) and axis2(={axis2}) must be within range (ndim={ndim})"
+            )
         result = self._array.diagonal(offset, axis1, axis2)
         result.flags.writeable = True
         return view_of(result, self)
@@ -132,6 +156,7 @@ class Calculation:
     def sort(self, axis: int = -1, kind: str | None = None) -> None:
         """Sort in place; equal elements keep their order."""
         check_kind(kind)
+        axis = whole_number(axis)
         if self._array.ndim == 0:
             raise np.exceptions.AxisError("Sorting arrays with the rank of zero is not supported")
         if not self._array.flags.c_contiguous:
@@ -142,6 +167,7 @@ class Calculation:
     def argsort(self, axis: int | None = -1, kind: str | None = None) -> Any:
         """Return the indices that sort the array."""
         check_kind(kind)
+        axis = None if axis is None else whole_number(axis)
         return reduced(self._array.argsort(axis, kind="stable"))
 
     def partition(self, kth: Any, axis: int = -1) -> None:
@@ -156,74 +182,80 @@ class Calculation:
     def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Any:
         """Return where values belong in this sorted array."""
         order = None if sorter is None else sorter._array
+        side = "right" if side == "right" else "left"  # CuPy looks at nothing else
         return reduced(self._array.searchsorted(operand(v), side, order))
 
     # Reductions
 
     def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         """Return the sum along axes."""
-        return reduced(quiet(np.add.reduce, self._array, axis, dtype, None, bool(keepdims)), out)
+        array, axes = converted(self._array, dtype), axes_of(axis, self._array.ndim)
+        return reduced(quiet(np.add.reduce, array, axes, dtype, None, bool(keepdims)), out)
 
     def prod(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool | None = None) -> Any:
         """Return the product along axes."""
-        return reduced(quiet(np.multiply.reduce, self._array, axis, dtype, None, bool(keepdims)), out)
+        array, axes = converted(self._array, dtype), axes_of(axis, self._array.ndim)
+        return reduced(quiet(np.multiply.reduce, array, axes, dtype, None, bool(keepdims)), out)
 
     def max(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         """Return the largest element along axes; NaN where there is one."""
         refuse_empty(self._array, axis, "max")
-        return reduced(quiet(self._array.max, axis, keepdims=keepdims), out)
+        return reduced(quiet(self._array.max, axes_of(axis, self._array.ndim), keepdims=keepdims), out)
 
     def min(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         """Return the smallest element along axes; NaN where there is one."""
         refuse_empty(self._array, axis, "min")
-        return reduced(quiet(self._array.min, axis, keepdims=keepdims), out)
+        return reduced(quiet(self._array.min, axes_of(axis, self._array.ndim), keepdims=keepdims), out)
 
     def argmax(self, axis: Any = None, out: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
         """Return the index of the largest element along an axis."""
         refuse_empty(self._array, axis, "argmax")
-        return reduced(np.asarray(self._array.argmax(axis, keepdims=keepdims), dtype), out)
+        return reduced(np.asarray(_place_of(np.argmax, self._array, axis, keepdims), dtype), out)
 
     def argmin(self, axis: Any = None, out: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
         """Return the index of the smallest element along an axis."""
         refuse_empty(self._array, axis, "argmin")
-        return reduced(np.asarray(self._array.argmin(axis, keepdims=keepdims), dtype), out)
+        return reduced(np.asarray(_place_of(np.argmin, self._array, axis, keepdims), dtype), out)
 
     def ptp(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         """Return the largest element less the smallest."""
         refuse_empty(self._array, axis, "max")
-        return reduced(np.ptp(self._array, axis, keepdims=keepdims), out)
+        return reduced(np.ptp(self._array, axes_of(axis, self._array.ndim), keepdims=keepdims), out)
 
     def mean(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         """Return the mean along axes."""
-        return reduced(quiet(self._array.mean, axis, dtype, keepdims=keepdims), out)
+        array, axes = converted(self._array, dtype), axes_of(axis, self._array.ndim)
+        return reduced(quiet(array.mean, axes, dtype, keepdims=keepdims), out)
 
     def var(
         self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False
     ) -> Any:
         """Return the variance along axes."""
-        return reduced(quiet(self._array.var, axis, dtype, ddof=ddof, keepdims=keepdims), out)
+        return reduced(_varied(np.ndarray.var, self._array, axis, dtype, ddof, keepdims), out)
 
     def std(
         self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False
     ) -> Any:
         """Return the standard deviation along axes."""
-        return reduced(quiet(self._array.std, axis, dtype, ddof=ddof, keepdims=keepdims), out)
+        return reduced(_varied(np.ndarray.std, self._array, axis, dtype, ddof, keepdims), out)
 
     def all(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         """Return whether all elements along axes are not zero."""
-        return reduced(self._array.all(axis, keepdims=keepdims), out)
+        return reduced(self._array.all(axes_of(axis, self._array.ndim), keepdims=keepdims), out)
 
     def any(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         """Return whether an element along axes is not zero."""
-        return reduced(self._array.any(axis, keepdims=keepdims), out)
+        return reduced(self._array.any(axes_of(axis, self._array.ndim), keepdims=keepdims), out)
 
     def cumsum(self, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
         """Return the sums of the elements up to each one."""
-        return reduced(quiet(self._array.cumsum, axis, dtype), out)
+        axis = None if axis is None else one_axis(axis, self._array.ndim)
+        return reduced(quiet(converted(self._array, dtype).cumsum, axis, dtype), out)
 
     def cumprod(self, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
         """Return the products of the elements up to each one."""
-        return reduced(quiet(self._array.cumprod, axis, dtype), out)
+        axis = None if axis is None else one_axis(axis, self._array.ndim)
+        return reduced(quiet(converted(self._array, dtype).cumprod, axis, dtype), out)
 
     def trace(
         self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
@@ -235,10 +267,14 @@ class Calculation:
 
     def clip(self, min: Any = None, max: Any = None, out: Any = None) -> Any:
         """Return the elements, limited to an interval."""
-        if min is None and max is None:
-            raise ValueError("array_clip: must set either max or min")
+        dtype = self._array.dtype
         limits = [None if limit is None else operand(limit) for limit in (min, max)]
-        return reduced(np.clip(self._array, *limits), out)
+        for limit in limits:
+            if isinstance(limit, int) and dtype.kind in "iu":
+                np.zeros((), dtype)[()] = limit  # an OverflowError, where NumPy's clip computes
+        return reduced(
+            self._array.copy() if min is None and max is None else np.clip(self._array, *limits), out
+        )
 
     def round(self, decimals: int = 0, out: Any = None) -> Any:
         """Return the elements rounded, halves to the even neighbour."""
@@ -254,11 +290,32 @@ class Calculation:
         """Return the dot product; see `cupy.dot`."""
         for each in (b, out):
             if not isinstance(each, Base) and each is not out:
-                raise TypeError(
-                    f"Argument 'b' has incorrect type (expected cupy._core.core._ndarray_base, "
-                    f"got {type(b).__module__}.{type(b).__name__})"
-                )
+                raise not_an_array("b", b)
         return dot(self, b, out)
+
+
+def _place_of(function: Any, array: np.ndarray, axis: Any, keepdims: bool) -> Any:
+    """Return the indices that `numpy.argmax` or `numpy.argmin` finds; CuPy also takes several axes, as one long one."""
+    if axis is None:
+        return function(array, keepdims=keepdims)
+    axes = axes_of(axis, array.ndim)
+    if len(axes) == 1:
+        return function(array, axes[0], keepdims=keepdims)
+    kept = [each for each in range(array.ndim) if each not in axes]
+    shape = [array.shape[each] for each in kept]
+    places = function(array.transpose(*kept, *axes).reshape(*shape, -1), -1)
+    return np.expand_dims(places, axes) if keepdims else places
+
+
+def _varied(function: Any, array: np.ndarray, axis: Any, dtype: Any, ddof: int, keepdims: bool) -> Any:
+    """Return what NumPy's `var` or `std` computes, with CuPy's IndexError for an axis that is not there."""
+    if isinstance(axis, bool):
+        axis = int(axis)
+    # CuPy reads the length of each axis before it checks the axes.
+    lengths = array.shape if axis is None else [array.shape[each] for each in np.ravel(axis).tolist()]
+    result = quiet(function, array, axis, dtype, ddof=ddof, keepdims=keepdims)
+    # It multiplies by the reciprocal of the count, and NaN stands for that of nothing.
+    return result if np.prod(lengths) > ddof else np.full_like(result, np.nan)
 
 
 def check_kind(kind: str | None) -> None:

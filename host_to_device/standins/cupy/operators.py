@@ -28,6 +28,8 @@ def binary(name: str) -> tuple[Callable, Callable]:
     def forward(self: Any, other: Any) -> Any:
         if type(other) in NUMBERS or isinstance(other, Base):
             return function(self, other)
+        if other is None and name in ("equal", "not_equal"):
+            return function(self, self) & False if name == "equal" else function(self, self) | True
         if leaves_it_to(self, other):
             return NotImplemented
         return of_numpy(self, other)

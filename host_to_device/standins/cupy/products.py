@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins import events
-from host_to_device.standins.cupy.base import Base, adopt, made_on_device, on_device, unsupported, upload
+from host_to_device.standins.cupy.base import (
+    NUMBERS,
+    Base,
+    adopt,
+    made_on_device,
+    not_an_array,
+    on_device,
+    unsupported,
+    upload,
+)
 from host_to_device.standins.cupy.results import quiet
 from host_to_device.standins.cupy.ufuncs import ALL
 
@@ -36,14 +45,17 @@ def matmul(
         *args, out = args
     if len(args) != 2:
         raise TypeError("Wrong number of arguments for matmul")
-    for each in args:
+    for name, each in zip("ab", args, strict=True):
         if not isinstance(each, Base):
-            if np.isscalar(each):
-                raise ValueError("matmul: Input operand does not have enough dimensions")
-            raise unsupported(each)
+            raise not_an_array(name, each) if type(each) in NUMBERS else unsupported(each)
     a, b = (each._array for each in args)
     result = quiet(np.matmul, a, b, dtype=dtype, axes=axes) if axes else quiet(np.matmul, a, b, dtype=dtype)
     return _into(result, out, casting)
+
+
+def _without(name: str, value: Any) -> AttributeError:
+    """Return Python's error for a value without an attribute."""
+    return AttributeError(f"{type(value).__name__!r} object has no attribute {name!r}")
 
 
 def _into(result: Any, out: Any, casting: str = "same_kind") -> Any:
@@ -66,13 +78,10 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     ValueError
         If the shapes do not fit.
     """
-    for name, each in (("a", a), ("b", b)):
-        if not isinstance(each, Base):
-            kind = type(each)
-            raise TypeError(
-                f"Argument '{name}' has incorrect type (expected cupy._core.core._ndarray_base, "
-                f"got {kind.__module__}.{kind.__name__})"
-            )
+    if not isinstance(a, Base):
+        raise not_an_array("a", a) if isinstance(a, np.ndarray | np.generic) else _without("dot", a)
+    if not isinstance(b, Base):
+        raise not_an_array("b", b)
     try:
         result = quiet(np.dot, a._array, b._array)
     except ValueError:

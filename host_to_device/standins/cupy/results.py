@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 import warnings
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins import events
-from host_to_device.standins.cupy.base import Base, adopt, unsupported, upload
+from host_to_device.standins.cupy.base import Base, adopt, cast, unsupported, upload
 
 
 def reduced(result: Any, out: Any = None, name: str = "") -> Any:
@@ -34,16 +35,61 @@ def reduced(result: Any, out: Any = None, name: str = "") -> Any:
         raise ValueError(
             f"Output array is the wrong shape: expected {np.shape(result)}, but got {out._array.shape}"
         )
-    np.copyto(out._array, result, casting="unsafe")
+    cast(np.asarray(result), out._array)
     events.operated(name)
     return out
 
 
+def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Return the axes that a reduction goes over, as numbers from 0 up (CuPy's _reduction.pyx, `_get_axis`).
+
+    Raises
+    ------
+    TypeError
+        If an axis is no integer.
+    numpy.exceptions.AxisError
+        If there is no such axis; an array without axes has none.
+    ValueError
+        If an axis is named twice.
+    """
+    if axis is None:
+        return tuple(range(ndim))
+    axes = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
+    axes = tuple(one_axis(each, ndim) for each in axes)
+    if len(set(axes)) != len(axes):
+        raise ValueError("duplicate value in 'axis'")
+    return tuple(sorted(axes))
+
+
+def one_axis(axis: Any, ndim: int) -> int:
+    """Return an axis as a number from 0 up; raise AxisError if there is none, TypeError if it is no integer."""
+    place = operator.index(axis)
+    if not -ndim <= place < ndim:
+        raise np.exceptions.AxisError(place, ndim)
+    return place % ndim
+
+
+def whole_number(value: Any) -> int:
+    """Return a number as CuPy's compiled functions take one: also a float, or an array with one element."""
+    if isinstance(value, str | tuple | list) or value is None:
+        raise TypeError("an integer is required")
+    return int(value)
+
+
+def converted(array: np.ndarray, dtype: Any) -> np.ndarray:
+    """Return floats as integers of a dtype, where one is asked for: a reduction converts its elements first."""
+    if dtype is None or array.dtype.kind not in "fc" or np.dtype(dtype).kind not in "iu":
+        return array
+    target = np.empty(array.shape, dtype)
+    cast(array, target)
+    return target
+
+
 def refuse_empty(array: np.ndarray, axis: Any, name: str) -> None:
     """Raise CuPy's error for the reduction of an empty array by an operation without an identity."""
+    axes = axes_of(axis, array.ndim)
     if array.size:
         return
-    axes = range(array.ndim) if axis is None else np.atleast_1d(axis)
     if any(array.shape[each] == 0 for each in axes):
         raise ValueError(f"zero-size array to reduction operation cupy_{name} which has no identity")
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins import events
-from host_to_device.standins.cupy.base import Base, adopt, on_device, operand, shapes_differ, upload
+from host_to_device.standins.cupy.base import Base, adopt, cast, on_device, operand, shapes_differ, upload
 from host_to_device.standins.cupy.forwarding import ALL as FORWARDED
 from host_to_device.standins.cupy.indexing import index_of
-from host_to_device.standins.cupy.results import reduced
+from host_to_device.standins.cupy.results import axes_of, reduced
 
 # Sorting
 
@@ -34,6 +34,18 @@ def partition(a: Any, kth: Any, axis: int | None = -1) -> Any:
     return result
 
 
+@on_device
+def lexsort(keys: Any) -> Any:
+    """Return the indices that sort by the rows of a matrix; the last row decides first."""
+    if keys.ndim == 0:
+        raise IndexError("list index out of range")
+    if keys.ndim > 2:
+        raise NotImplementedError("Keys with the rank of three or more is not supported in lexsort")
+    if keys.ndim == 1:
+        return np.asarray(0)
+    return np.lexsort(keys) if len(keys) else np.arange(keys.shape[1])
+
+
 # Searching
 
 
@@ -50,7 +62,7 @@ def nanargmin(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keep
 @on_device
 def count_nonzero(a: Any, axis: Any = None) -> Any:
     """Return the number of elements that are not zero, as an array."""
-    return np.asarray(np.count_nonzero(a, axis))
+    return np.asarray(np.count_nonzero(a, axes_of(axis, a.ndim)))
 
 
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
@@ -160,13 +172,19 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
 
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """Write values, one after the other, where a mask is True."""
-    np.place(arr._array, operand(mask), operand(vals) if isinstance(vals, Base) else np.asarray(vals))
+    values = operand(vals) if isinstance(vals, Base) else np.asarray(vals)
+    given = np.empty(values.shape, arr.dtype)
+    cast(values, given)
+    np.place(arr._array, operand(mask), given)
     events.operated("place")
 
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """Write values where a mask is True, each at its own place."""
-    np.putmask(a._array, operand(mask), operand(values))
+    source = np.asarray(operand(values))
+    given = np.empty(source.shape, a.dtype)
+    cast(source, given)
+    np.putmask(a._array, operand(mask), given)
     events.operated("putmask")
 
 

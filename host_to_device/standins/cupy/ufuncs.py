@@ -11,7 +11,16 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins import events
-from host_to_device.standins.cupy.base import NUMBERS, Base, adopt, operand, shapes_differ, unsupported, wrap
+from host_to_device.standins.cupy.base import (
+    NUMBERS,
+    Base,
+    adopt,
+    cast,
+    operand,
+    shapes_differ,
+    unsupported,
+    wrap,
+)
 from host_to_device.standins.cupy.converting import array
 from host_to_device.standins.cupy.cuda.memory import new_array
 from host_to_device.standins.cupy.indexing import scatter
@@ -32,6 +41,10 @@ def _signature(*inputs: str) -> inspect.Signature:
 
 
 _SIGNATURES = {1: _signature("x"), 2: _signature("x1", "x2")}
+
+
+class WrongType(TypeError):
+    """Raised by a function that CuPy does not have for a dtype."""
 
 
 class ufunc:
@@ -75,7 +88,10 @@ class ufunc:
         if found is None:
             if not self._is_numpys:
                 ones = [np.ones((), kind) for kind in key]
-                found = (np.asarray(self._numpy(*ones)).dtype,)
+                try:
+                    found = (np.asarray(self._numpy(*ones)).dtype,)
+                except WrongType as problem:
+                    raise self._refusal(key, problem) from None
             else:
                 try:
                     found = self._numpy.resolve_dtypes((*key, *(None,) * self.nout))[self.nin :]
@@ -207,7 +223,17 @@ class ufunc:
                     f"Cannot cast output operand from {dtypes[index]!r} to {each._array.dtype!r} "
                     f"according to the rule '{casting}'"
                 )
-        self._compute_into(hosts, [each._array for each in outs], casting, where)
+        # NumPy would convert as the CPU does.
+        own = [
+            np.empty(each._array.shape, dtype)
+            if dtype.kind in "fc" and each._array.dtype.kind in "iu"
+            else each._array
+            for each, dtype in zip(outs, dtypes, strict=True)
+        ]
+        self._compute_into(hosts, own, casting, where)
+        for computed, each in zip(own, outs, strict=True):
+            if computed is not each._array:
+                cast(computed, each._array)
         return outs[0] if self.nout == 1 else tuple(outs)
 
     def _compute_into(self, hosts: list[Any], outs: list[np.ndarray], casting: str, where: Any) -> None:
@@ -302,10 +328,24 @@ def _sign(x: Any) -> Any:
 
 
 def _fix(x: Any) -> Any:
-    return np.fix(x) if np.asarray(x).dtype.kind == "f" else x
+    x = np.asarray(x)
+    if x.dtype.kind == "c":
+        raise WrongType
+    return np.fix(x) if x.dtype.kind == "f" else x
 
 
-def _of_floats(function: Any) -> Any:
+def _sinc(x: Any) -> Any:
+    """Return sin(πx) / (πx), exactly 0 at integers: CuPy calls `sinpi`."""
+    x = np.asarray(x)
+    if x.dtype.kind == "c":
+        return np.sinc(x)
+    near = np.abs(x) > 1e-9
+    with np.errstate(all="ignore"):
+        sine = np.where(x == np.rint(x), 0, np.sin(np.pi * np.remainder(x, 2)))
+        return np.where(near, sine / np.where(near, np.pi * x, 1), 1)
+
+
+def _of_floats(function: Any, name: str = "") -> Any:
     """Let a function return the dtype of its argument; an integer argument gives the float dtype of `numpy.exp`."""
 
     def call(x: Any) -> Any:
@@ -313,7 +353,7 @@ def _of_floats(function: Any) -> Any:
         dtype = np.exp.resolve_dtypes((x.dtype, None))[1]
         return function(x.astype(dtype)).astype(dtype)
 
-    call.__name__ = function.__name__
+    call.__name__ = name or function.__name__
     return call
 
 
@@ -340,7 +380,7 @@ for _name, _function in {
     "fix": _fix,
     "i0": _of_floats(np.i0),
     "sign": _sign,
-    "sinc": _of_floats(np.sinc),
+    "sinc": _of_floats(_sinc, "sinc"),
 }.items():
     ALL[_name] = ufunc(f"cupy_{_name}", _function, 1)
 globals().update(ALL)

@@ -4,7 +4,7 @@ Without a choice: the stored programs on the stand-in, and a table by kind of di
 
 `--by-hand`      ask the rehearsal's CuPy for the outcomes of the programs by hand, and store them
 `--seeds A B`    make the programs of the seeds from A up to B, ask for their outcomes, and print each difference with
-                 the smallest program that shows it; `--store` also keeps programs and outcomes
+                 the smallest program that shows it; with `--store` keep the outcomes instead
 `--gpu`          ask the CuPy of this machine's GPU, not the rehearsal's
 """
 
@@ -20,52 +20,78 @@ from tests.corpora.cupy.expressions.asking import Real
 from tests.corpora.cupy.expressions.running import KINDS, difference, outcome
 from tests.corpora.cupy.expressions.written import WRITTEN
 
+KEPT_AFTER = 50  # programs: an interrupted run loses no more
+
 
 def main() -> int:
     asked = arguments()
+    if not asked.by_hand and asked.seeds is None:
+        return stored_on_stand_in()
+    real = Real(dict(os.environ) if asked.gpu else run.environment(cupy=True))
+    where = "CuPy 14.2.0 on this machine's GPU" if asked.gpu else "CuPy 14.2.0 on the rehearsal"
+    if asked.by_hand:
+        programs = {name: storing.statements(text) for name, text in WRITTEN.items()}
+        store(storing.BY_HAND, where, programs, real)
+        return 0
+    programs = {f"seed {seed}": generating.program(seed) for seed in range(*asked.seeds)}
+    if asked.store:
+        store(storing.FROM_SEEDS, where, programs, real)
+        return 0
+    return compare(programs, real)
+
+
+def store(path, where, programs, real) -> None:
+    """Ask for the outcomes of programs and store them beside those of other programs."""
+    kept = {each.name: each for each in storing.read(path)} if path.exists() else {}
+    kept = {name: each for name, each in kept.items() if name not in programs}
+    for number, (name, statements) in enumerate(programs.items(), 1):
+        right = real.ask(statements)
+        if right is None:
+            print(f"{name}: it cannot be run: {statements}", flush=True)
+        else:
+            kept[name] = storing.Stored(name, statements, right)
+        if number % KEPT_AFTER == 0 or number == len(programs):
+            storing.write(path, where, list(kept.values()))
+    real.close()
+
+
+def compare(programs, real) -> int:
+    """Print where the stand-in's outcomes differ from the real CuPy's, with the smallest programs that show it."""
     imports.redirect()
     import cupy
 
-    if not asked.by_hand and asked.seeds is None:
-        rows = {}
-        for what, path in (("by hand", storing.BY_HAND), ("from seeds", storing.FROM_SEEDS)):
-            rows[what] = [
-                difference(each.statements, each.outcome, outcome(each.statements, cupy))
-                for each in storing.read(path)
-            ]
-            for each, found in zip(storing.read(path), rows[what], strict=True):
-                if found:
-                    print(f"{each.name}: {found[0]}: {found[1]}")
-        table(rows)
-        return any(map(any, rows.values()))
-
-    real = Real(dict(os.environ) if asked.gpu else run.environment(cupy=True))
-    where = "CuPy on this machine's GPU" if asked.gpu else "CuPy 14.2.0 on the rehearsal"
-    if asked.by_hand:
-        programs = {name: storing.statements(text) for name, text in WRITTEN.items()}
-    else:
-        programs = {f"seed {seed}": generating.program(seed) for seed in range(*asked.seeds)}
-    stored, found = [], []
+    found = []
     for name, statements in programs.items():
         right = real.ask(statements)
         if right is None:
-            print(f"{name}: the rehearsal cannot run it: {statements}", flush=True)
+            print(f"{name}: it cannot be run: {statements}", flush=True)
             continue
-        stored.append(storing.Stored(name, statements, right))
-        differs = difference(statements, right, outcome(statements, cupy))
-        found.append(differs)
-        if differs:
-            print(f"{name}: {differs[0]}: {differs[1]}", flush=True)
-            if asked.seeds:
-                small = shrinking.smallest(statements, differs[0], real, cupy)
-                print("    " + "\n    ".join("\n".join(small).splitlines()), flush=True)
+        found.append(difference(statements, right, outcome(statements, cupy)))
+        if found[-1]:
+            kind, words = found[-1]
+            print(f"{name}: {kind}: {words}")
+            small = shrinking.smallest(statements, kind, real, cupy)
+            print("    " + "\n".join(small).replace("\n", "\n    "), flush=True)
     real.close()
-    if asked.by_hand:
-        storing.write(storing.BY_HAND, where, stored)
-    elif asked.store:
-        storing.write(storing.FROM_SEEDS, where, stored)
-    table({"by hand" if asked.by_hand else "from seeds": found})
+    table({"from seeds": found})
     return any(found)
+
+
+def stored_on_stand_in() -> int:
+    """Print where the stand-in's outcomes differ from the stored ones."""
+    imports.redirect()
+    import cupy
+
+    rows = {}
+    for what, path in (("by hand", storing.BY_HAND), ("from seeds", storing.FROM_SEEDS)):
+        rows[what] = []
+        for each in storing.read(path):
+            found = difference(each.statements, each.outcome, outcome(each.statements, cupy))
+            rows[what].append(found)
+            if found:
+                print(f"{each.name}: {found[0]}: {found[1]}")
+    table(rows)
+    return any(map(any, rows.values()))
 
 
 def arguments() -> argparse.Namespace:

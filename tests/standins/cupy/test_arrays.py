@@ -71,7 +71,7 @@ def test_nothing_becomes_a_numpy_array_by_itself(convert):
         lambda a, h: np.add(a, h),
         lambda a, h: cp.where(a > 1, a, h),
         lambda a, h: cp.concatenate([a, h]),
-        lambda a, h: cp.flip(h),
+        lambda a, h: cp.maximum(a, h),
         lambda a, h: a.__iadd__(h),
         lambda a, h: a @ h,
     ],

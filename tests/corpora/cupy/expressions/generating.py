@@ -16,24 +16,31 @@ LONGEST = 48  # elements of an array
 STATEMENTS = 3, 8  # at least and at most, beside those that make arrays
 MISTAKES = 0.12  # of the statements that NumPy refuses, how many stay
 
-DTYPES = "f4 f8 i4 i8 u1 ? u4 f2 i1 i2 u2 u8 c8 c16".split()
+
+def words(text: str) -> list[str]:
+    return text.split()
+
+
+DTYPES = words("f4 f8 i4 i8 u1 ? u4 f2 i1 i2 u2 u8 c8 c16")
 # The dtypes of a program, and how often: few pairs, so that the real CuPy compiles few kernels.
 PAIRS = {
     ("f4", "i4"): 5, ("f4", "u1"): 4, ("f8", "i8"): 5, ("f4", "f8"): 3, ("i4", "?"): 3, ("i8", "u1"): 3, ("f4", "u4"): 2,
     ("f2", "f4"): 2, ("i1", "i2"): 1, ("u8", "i8"): 1, ("c8", "f4"): 1, ("c16", "f8"): 1, ("u2", "i4"): 1,
 }  # fmt: skip
 
-OPERATORS = "+ + + - - * * / / // % ** & | ^ << >> < <= == != > >=".split()
-BINARY = """
+OPERATORS = words("+ + + - - * * / / // % ** & | ^ << >> < <= == != > >=")
+BINARY = words("""
 maximum minimum arctan2 hypot copysign fmod fmax fmin logaddexp logical_and logical_or logical_xor gcd lcm heaviside
 float_power floor_divide remainder divmod ldexp power true_divide
-""".split()
-UNARY = """
+""")
+UNARY = words("""
 negative positive absolute sqrt square exp log sin cos tanh floor ceil trunc rint fix sign isnan isinf isfinite
 logical_not invert reciprocal conjugate signbit exp2 log2 log1p expm1 cbrt fabs deg2rad arctan modf frexp sinc
-""".split()
-REDUCTIONS = "sum sum prod max min mean var std all any argmax argmin".split()
-FUNCTIONS_OF_AXIS = "sum prod max min mean all any argmax cumsum cumprod sort argsort median ptp nansum nanmax count_nonzero flip".split()
+""")
+REDUCTIONS = words("sum sum prod max min mean var std all any argmax argmin")
+FUNCTIONS_OF_AXIS = words(
+    "sum prod max min mean all any argmax cumsum cumprod sort argsort median ptp nansum nanmax count_nonzero flip"
+)
 KERNELS = {
     "cp.ElementwiseKernel('T x', 'T y', 'y = x + x', 'twice')": "{a} + {a}",
     "cp.ElementwiseKernel('T x, T y', 'T z', 'z = x > y ? x : y', 'larger')": "np.maximum({a}, {a})",
