@@ -305,13 +305,15 @@ class Watch(Interpreter):
         Lanes take part together if they call the same operation at the same line with the same mask. Groups that lack
         no lane go first: the missing lanes of the others may still arrive.
         """
-        groups: dict[tuple[int, str, int, int], list[int]] = {}
+        groups: dict[tuple[int, str, Any, int], list[int]] = {}
         full = (1 << self.warp_size) - 1
         for thread, asked in waiting.items():
             if type(asked) is not int and asked[0] not in BLOCK_SYNCS:
                 mask = int(asked[2]) & full if len(asked) > 2 else full
                 # In warps of 64 lanes a mask may be a signed number: -1 names all lanes, as ~0 does.
-                groups.setdefault((thread // self.warp_size, asked[0], asked[1], mask), []).append(thread)
+                where = self.whereabouts(thread) if asked[0] == "activemask" else asked[1]
+                groups.setdefault((thread // self.warp_size, asked[0], where, mask), []).append(thread)
+        groups = self.converged(groups)
         complete = {key: threads for key, threads in groups.items() if not self.missing(key, threads)}
         for key, threads in (complete or groups).items():
             self.judge_warp(key, threads)
@@ -322,7 +324,9 @@ class Watch(Interpreter):
 
     def missing(self, key: tuple[int, str, int, int], threads: list[int]) -> list[int]:
         """Return the lanes that a mask names and that neither take part nor have left the kernel."""
-        warp, _, _, mask = key
+        warp, name, _, mask = key
+        if name == "activemask":
+            return []
         first = warp * self.warp_size
         there = {thread - first for thread in threads}
         return [

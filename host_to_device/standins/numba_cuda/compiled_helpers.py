@@ -12,9 +12,10 @@ import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.core.errors import TypingError
+from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic, overload, register_jitable
 
-from host_to_device.standins.numba_cuda import helpers
+from host_to_device.standins.numba_cuda import helpers, signatures
 from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStopped
 
 OPTIONS = {"error_model": "numpy", "boundscheck": True, "nogil": True}
@@ -136,6 +137,45 @@ def _remainder(x, y):
     return remainder
 
 
+# Device functions with a signature.
+
+
+def _cast(context, builder, value, found, kind):
+    return impl_ret_borrowed(context, builder, kind, context.cast(builder, value, found, kind))
+
+
+@intrinsic(prefer_literal=True)
+def as_declared(typingctx, given, declared, number):
+    """Return one of a device function's arguments in the type that its signature gives it."""
+    if not isinstance(declared, types.StringLiteral):
+        return None  # Numba asks again without literals after a refusal
+    found = tuple(types.unliteral(each) for each in given.types)
+    kind = signatures.choose(typingctx, declared.literal_value, found).args[number.literal_value]
+
+    def codegen(context, builder, signature, arguments):
+        place = number.literal_value
+        value = builder.extract_value(arguments[0], place)
+        return _cast(context, builder, value, signature.args[0].types[place], kind)
+
+    return kind(given, declared, number), codegen
+
+
+@intrinsic(prefer_literal=True)
+def result_as_declared(typingctx, value, given, declared):
+    """Return a device function's result in the type that its signature gives it."""
+    if not isinstance(declared, types.StringLiteral):
+        return None
+    found = tuple(types.unliteral(each) for each in given.types)
+    kind = signatures.choose(typingctx, declared.literal_value, found).return_type or types.unliteral(value)
+    if typingctx.can_convert(value, kind) is None:
+        raise TypingError(f"No conversion from {types.unliteral(value)} to {kind}, which its signature says")
+
+    def codegen(context, builder, signature, arguments):
+        return _cast(context, builder, arguments[0], signature.args[0], kind)
+
+    return kind(value, given, declared), codegen
+
+
 @intrinsic
 def _read_atomically(typingctx, array):
     """Return element 0 of an int64 array, read from memory each time: another thread may have written it."""
@@ -239,11 +279,6 @@ def laneid(thread):
 
 
 @njit(**OPTIONS)
-def activemask():
-    return np.uint32(0xFFFFFFFF)
-
-
-@njit(**OPTIONS)
 def lanemask_lt(thread):
     return np.uint32((1 << thread % helpers.WARP_SIZE) - 1)
 
@@ -335,13 +370,13 @@ register_jitable(helpers.signed)
 TAKERS = {taker.__name__: njit(**OPTIONS)(taker) for taker in helpers.TAKERS}
 
 
-def _as_int32(name):
-    """Return a vote whose mask is an int32, as Numba's are on CUDA."""
+def _with_mask(name, kind):
+    """Return a warp operation whose result is a mask of this type, as Numba's are on CUDA."""
     plain = TAKERS[name]
 
     @njit(**OPTIONS)
     def take(values, first, lane, present, mask, value):
-        return np.int32(plain(values, first, lane, present, mask, value))
+        return kind(plain(values, first, lane, present, mask, value))
 
     return take
 
@@ -357,7 +392,8 @@ def _pair_with_int32(name):
     return take
 
 
-TAKERS |= {name: _as_int32(name) for name in ("take_ballot_sync", "take_match_any_sync")}
+TAKERS |= {name: _with_mask(name, np.int32) for name in ("take_ballot_sync", "take_match_any_sync")}
+TAKERS["take_activemask"] = _with_mask("take_activemask", np.uint32)
 TAKERS["take_match_all_sync"] = _pair_with_int32("take_match_all_sync")
 globals().update(ATOMICS, **TAKERS)
 

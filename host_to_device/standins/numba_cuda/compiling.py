@@ -33,6 +33,8 @@ from numba.np import numpy_support
 
 from host_to_device.standins.numba_cuda import (
     compiled_helpers,
+    declarations,
+    exchanges,
     flow,
     helpers,
     inlining,
@@ -70,8 +72,10 @@ NAMES = (
         f"{PREFIX}{name}"
         for name in ("popc", "brev", "clz", "ffs", "fma", "cbrt", "selp", "fence", "fence_block")
     ),
-    *(f"{PREFIX}{name}" for name in ("laneid", "activemask", "lanemask_lt", "floor", "ceil", "trunc")),
+    *(f"{PREFIX}{name}" for name in ("laneid", "lanemask_lt", "floor", "ceil", "trunc")),
     *(f"{PREFIX}syncthreads_{name}" for name in ("count", "and", "or")),
+    f"{PREFIX}as_declared",
+    f"{PREFIX}result_as_declared",
     f"{PREFIX}agreement",
     f"{PREFIX}anybody",
     f"{PREFIX}lanes_alive",
@@ -254,10 +258,8 @@ class Module:
         own = self.types(cut, arguments)
         for name, kind in cut.exchanged.items():
             dtype = own[name]
-            if kind in rewriting.BLOCK_SYNCS and dtype.kind not in "iu":
-                raise errors.TypingError(f"cuda.{kind}() takes an integer and is not defined for {dtype}")
-            if kind.startswith("shfl") and (dtype.itemsize not in (4, 8) or dtype.kind not in "iuf"):
-                raise errors.TypingError(f"cuda.{kind}() takes 32 or 64 bits and is not defined for {dtype}")
+            if words := exchanges.unfit(kind, "value", dtype):
+                raise errors.TypingError(words)
         functions, takes = [], []
         for number in range(len(cut.regions)):
             trees, taken = region_text.region_functions(cut, number, self.program.kernel.parameters)
@@ -270,7 +272,9 @@ class Module:
                 memory.append(f"{PREFIX}p_{name} = np.empty(({PREFIX}n,) + {shape}, {dtype})")
             else:
                 dtype = cut.known.get(name) or own[name].str
-                memory.append(f"{PREFIX}p_{name} = np.empty({PREFIX}n, np.dtype({dtype!r}))")
+                # A lane that does not come to an activemask leaves False there.
+                make = "zeros" if cut.exchanged.get(name) == "activemask" else "empty"
+                memory.append(f"{PREFIX}p_{name} = np.{make}({PREFIX}n, np.dtype({dtype!r}))")
         for name, kind in cut.exchanged.items():
             if kind not in rewriting.BLOCK_SYNCS:
                 tag = name.removeprefix(f"{PREFIX}v")
@@ -291,9 +295,15 @@ class Module:
     def types(self, cut: regions.Cut, arguments: tuple[types.Type, ...]) -> dict[str, np.dtype]:
         """Return the dtype of every variable that threads keep across a barrier, by Numba's own inference."""
         wanted = [name for name in cut.remembered if name not in cut.local_arrays and name not in cut.known]
-        if not wanted:
+        if not wanted and not cut.asked:
             return {}
         found = infer(self, cut, arguments)
+        for name, (kind, part) in cut.asked.items():
+            for each in found.get(name, ()):
+                number = isinstance(each, types.Number | types.Boolean)
+                dtype = numpy_support.as_dtype(types.unliteral(each)) if number else None
+                if words := exchanges.unfit(kind, part, dtype):
+                    raise errors.TypingError(words if dtype else f"{words.rpartition(' no ')[0]} {each}")
         own = {}
         for name in wanted:
             kinds = {types.unliteral(each) for each in found.get(name, ())}
@@ -366,6 +376,7 @@ class _WithoutWaiting(ast.NodeTransformer):
                 "ballot_sync": "np.int32(0)",
                 "match_any_sync": "np.int32(0)",
                 "match_all_sync": "(np.int32(0), True)",
+                "activemask": "np.uint32(0)",
             }.get(kind, "True")
             return ast.copy_location(ast.parse(stands_for, mode="eval").body, node)
         return node
@@ -439,6 +450,8 @@ def cache_folder() -> Path | None:
 # Every module that influences the compiled code of a kernel.
 _SHAPING = (
     compiled_helpers,
+    declarations,
+    exchanges,
     flow,
     helpers,
     inlining,

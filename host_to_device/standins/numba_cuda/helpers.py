@@ -236,14 +236,18 @@ def take_match_all_sync(values, first, lane, present, mask, value):
     return signed(mask & ((1 << WARP_SIZE) - 1)), True
 
 
+def take_activemask(values, first, lane, present, mask, value):
+    """Return the mask of the lanes that have come to the same place."""
+    bits = 0
+    for k in range(WARP_SIZE):
+        if first + k < present and (mask >> k) & 1 and values[first + k]:
+            bits |= 1 << k
+    return bits
+
+
 def laneid(thread):
     """Return the lane of a thread from its number in the block."""
     return thread % WARP_SIZE
-
-
-def activemask():
-    """Return the mask of the lanes that run together: of all lanes, since the stand-in does not track them."""
-    return 0xFFFFFFFF
 
 
 def lanemask_lt(thread):
@@ -299,7 +303,7 @@ def fence_block():
 
 
 KERNEL_HELPERS = (
-    *(laneid, activemask, lanemask_lt, floor, ceil, trunc, fence, fence_block),
+    *(laneid, lanemask_lt, floor, ceil, trunc, fence, fence_block),
     *(local, atomic_add, atomic_sub, atomic_and, atomic_or, atomic_xor, atomic_inc, atomic_dec, atomic_exch),
     *(atomic_max, atomic_min, atomic_nanmax, atomic_nanmin, atomic_cas, atomic_compare_and_swap),
     *(popc, brev, clz, ffs, fma, cbrt, selp),
@@ -307,4 +311,5 @@ KERNEL_HELPERS = (
 TAKERS = (
     *(take_shfl_sync, take_shfl_up_sync, take_shfl_down_sync, take_shfl_xor_sync),
     *(take_ballot_sync, take_all_sync, take_any_sync, take_eq_sync, take_match_any_sync, take_match_all_sync),
+    take_activemask,
 )

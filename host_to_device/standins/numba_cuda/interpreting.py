@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from host_to_device.standins.numba_cuda import helpers
+from host_to_device.standins.numba_cuda import declarations, exchanges, helpers
 from host_to_device.standins.numba_cuda.errors import KernelStopped
 from host_to_device.standins.numba_cuda.layouts import as_dtype
 from host_to_device.standins.numba_cuda.reading import where
@@ -39,6 +39,7 @@ from host_to_device.standins.numba_cuda.rewriting import (
     WARP_SIZE,
     Program,
     SharedArray,
+    syncs,
 )
 
 
@@ -57,10 +58,7 @@ def takers(warp_size: int) -> dict[str, Callable]:
 
 def lane_helpers(warp_size: int) -> dict[str, Callable]:
     """Return the helpers that depend on the number of lanes, by name."""
-    own = {name: for_warps_of(warp_size, getattr(helpers, name)) for name in ("laneid", "lanemask_lt")}
-    if warp_size != WARP_SIZE:
-        own["activemask"] = lambda: (1 << warp_size) - 1
-    return own
+    return {name: for_warps_of(warp_size, getattr(helpers, name)) for name in ("laneid", "lanemask_lt")}
 
 
 class Lower(ast.NodeTransformer):
@@ -76,12 +74,27 @@ class Lower(ast.NodeTransformer):
         if node.func.id == SYNC:
             name, line, *values = node.args
             # A plain barrier, by far the most frequent wait, yields only its line number.
-            asked = line if name.value == "syncthreads" else ast.Tuple([name, line, *values], ast.Load())
-            return ast.copy_location(ast.Yield(asked), node)
+            asked = line
+            if name.value != "syncthreads":
+                asked = ast.Call(ast.Name(f"{PREFIX}asked", ast.Load()), [name, line, *values], [])
+            return ast.fix_missing_locations(ast.copy_location(ast.Yield(asked), node))
         function = self.program.functions.get(node.func.id)
         if function is not None and function.waits:
             return ast.copy_location(ast.YieldFrom(node), node)
         return node
+
+    def visit_loop(self, node: ast.For | ast.While) -> ast.AST:
+        """Count the iterations of a loop with an activemask, so that lanes can be put in the program's order."""
+        if not _has_activemask(node, self.program):
+            return self.generic_visit(node)
+        name = f"{PREFIX}turn{node.lineno}_{node.col_offset}"
+        self.generic_visit(node)
+        node.body.insert(0, ast.AugAssign(ast.Name(name, ast.Store()), ast.Add(), ast.Constant(1)))
+        begin = ast.Assign([ast.Name(name, ast.Store())], ast.Constant(0))
+        loop = ast.If(ast.Constant(True), [begin, node], [])
+        return ast.fix_missing_locations(ast.copy_location(loop, node))
+
+    visit_For = visit_While = visit_loop
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         if type(node.value) is float:
@@ -90,6 +103,39 @@ class Lower(ast.NodeTransformer):
                 call = ast.Call(ast.Name(f"{PREFIX}float64", ast.Load()), [ast.Constant(node.value)], [])
                 return ast.fix_missing_locations(ast.copy_location(call, node))
         return node
+
+
+def _has_activemask(tree: ast.AST, program: Program) -> bool:
+    """Return whether a part of a program has an activemask, or calls a function that may have one."""
+    return any(call.args[0].value == "activemask" for call in syncs(tree)) or any(
+        isinstance(node, ast.Name)
+        and node.id in program.functions
+        and program.functions[node.id].waits
+        and _has_activemask(program.functions[node.id].tree, program)
+        for node in ast.walk(tree)
+    )
+
+
+def loops_around(program: Program) -> dict[tuple[str, str, int], tuple[tuple[int, str], ...]]:
+    """Return the loops around each line of functions with an activemask: their lines and their counters' names.
+
+    The keys are a function's file and name, and a line.
+    """
+    found: dict[tuple[str, str, int], tuple[tuple[int, str], ...]] = {}
+
+    def walk(node: ast.AST, place: tuple[str, str], loops: tuple[tuple[int, str], ...]) -> None:
+        for child in ast.iter_child_nodes(node):
+            inner = loops
+            if isinstance(child, ast.For | ast.While) and _has_activemask(child, program):
+                inner = (*loops, (child.lineno, f"{PREFIX}turn{child.lineno}_{child.col_offset}"))
+            if isinstance(child, ast.Call):
+                found[(*place, child.lineno)] = loops
+            walk(child, place, inner)
+
+    for function in (*program.functions.values(), program.kernel):
+        if _has_activemask(function.tree, program):
+            walk(function.tree, (function.filename, function.tree.name), ())
+    return found
 
 
 class _HoistFloats(ast.NodeTransformer):
@@ -192,6 +238,9 @@ def interpreted(
     space |= {name: as_seen(plain(value)) for name, value in program.constants.items()}
     space[f"{PREFIX}local"] = lambda shape, dtype: as_seen(np.empty(shape, dtype))
     space[f"{PREFIX}float64"], space["float"] = np.float64, as_float
+    space[f"{PREFIX}asked"] = exchanges.asked
+    for function in (declarations.as_declared, declarations.result_as_declared):
+        space[f"{PREFIX}{function.__name__}"] = function
     space |= {f"{PREFIX}{name}": helper for name, helper in (own_helpers or {}).items()}
     for function in (*program.functions.values(), program.kernel):
         tree = _HoistFloats(space).visit(lower(program).visit(copy.deepcopy(function.tree)))
@@ -240,6 +289,7 @@ class Interpreter:
         self.order = list(range(self.threads)) if order is None else [int(k) for k in order]
         self.ends = time.monotonic() + seconds
         self.seconds = seconds
+        self.loops: dict | None = None  # of a kernel with an activemask
         self.running: dict[
             int, Any
         ] = {}  # threads of the block that have not left the kernel, where they wait
@@ -315,10 +365,12 @@ class Interpreter:
 
         The threads of a warp that wait at the same operation in the same line are released together.
         """
-        groups: dict[tuple[int, str, int], list[int]] = {}
+        groups: dict[tuple[int, str, Any], list[int]] = {}
         for thread, asked in waiting.items():
             if type(asked) is not int and (asked[0] in self.takers or asked[0] == "syncwarp"):
-                groups.setdefault((thread // self.warp_size, asked[0], asked[1]), []).append(thread)
+                where = self.whereabouts(thread) if asked[0] == "activemask" else asked[1]
+                groups.setdefault((thread // self.warp_size, asked[0], where), []).append(thread)
+        groups = self.converged(groups)
         for (warp, name, _), threads in groups.items():
             values: dict[int, Any] = {thread: waiting[thread][3] for thread in threads if name != "syncwarp"}
             came = sum(1 << thread % self.warp_size for thread in threads)
@@ -336,6 +388,35 @@ class Interpreter:
                     *asked[3:],
                 )
         return bool(groups)
+
+    def whereabouts(self, thread: int) -> tuple:
+        """Return the place of a thread in the program's order: lines, and between them the iterations of loops."""
+        place: list[int] = []
+        generator = self.running[thread]
+        while generator is not None:
+            frame, code = generator.gi_frame, generator.gi_code
+            if self.loops is None:
+                self.loops = loops_around(self.program)
+            for line, counter in self.loops.get((code.co_filename, code.co_name, frame.f_lineno), ()):
+                place += (line, frame.f_locals[counter])
+            place.append(frame.f_lineno)
+            generator = generator.gi_yieldfrom
+        return tuple(place)
+
+    @staticmethod
+    def converged(groups: dict[tuple, list[int]]) -> dict[tuple, list[int]]:
+        """Return the groups of lanes that may go on.
+
+        The lanes of a warp come together again behind a branch. So those at an activemask wait until no lane of their
+        warp is at an earlier place. A key begins with the warp, the operation and the place.
+        """
+        masks = [key for key in groups if key[1] == "activemask"]
+        if not masks:
+            return groups
+        others = {key[0] for key in groups if key[1] != "activemask"}
+        first = {warp: min(key[2] for key in masks if key[0] == warp) for warp, *_ in masks}
+        held = {key for key in masks if key[0] in others or key[2] != first[key[0]]}
+        return {key: threads for key, threads in groups.items() if key not in held}
 
     def release_block(self, waiting: dict[int, Any], answers: dict[int, Any]) -> None:
         """Release the block: every thread that has not ended waits at a barrier."""

@@ -21,7 +21,7 @@ import numpy as np
 
 from host_to_device.hardware.launch_limits import MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS
 from host_to_device.standins import events
-from host_to_device.standins.numba_cuda import hints, layouts, memory, random, rewriting
+from host_to_device.standins.numba_cuda import hints, inferring, layouts, memory, random, rewriting
 from host_to_device.standins.numba_cuda.devices import CudaAPIError
 from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStopped
 from host_to_device.standins.numba_cuda.interpreting import (
@@ -55,6 +55,30 @@ class Compiled:
     agree: bool
 
 
+def check_launch_bounds(bounds: Any) -> tuple[int, ...]:
+    """Return the numbers of `launch_bounds`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is neither a positive integer nor a tuple of at most three.
+    """
+    if bounds is None:
+        return ()
+    numbers = tuple(bounds) if isinstance(bounds, tuple | list) else (bounds,)
+    if len(numbers) > 3:
+        raise ValueError(
+            f"Got {len(numbers)} launch bounds: {bounds}. A maximum of three are supported: "
+            "(max_threads_per_block, min_blocks_per_sm, max_blocks_per_cluster)"
+        )
+    for number in numbers:
+        if type(number) is not int:
+            raise TypeError(f"launch_bounds={bounds!r}: give integers, such as launch_bounds=(256, 2)")
+    if numbers and numbers[0] == 0:
+        raise ValueError(f"launch_bounds={bounds!r} allows no thread in a block")
+    return numbers
+
+
 def is_device_function(value: Any) -> bool:
     """Return whether an object is a device function, of the stand-in or of Numba, which kernels can call."""
     if type(value).__module__.startswith("numba.cuda") and hasattr(value, "py_func"):
@@ -77,6 +101,7 @@ class CUDADispatcher:
         self.warp_size = warp_size
         self.py_func, self.device = py_func, device
         self.targetoptions = options or {}  # Numba's name; the options change nothing here
+        self.launch_bounds = check_launch_bounds(self.targetoptions.get("launch_bounds"))
         self.given_signatures = signatures
         if signatures and HAS_NUMBA:
             from host_to_device.standins.numba_cuda.signatures import check
@@ -85,7 +110,7 @@ class CUDADispatcher:
         self.launchers: dict[Any, Compiled | None] = {}
         self.warned = False  # whether the user was warned that its threads disagree at a barrier
         self._program: rewriting.Program | None = None
-        self._interpreted: Callable | None = None
+        self._interpreted: dict[tuple, tuple[rewriting.Program, Callable]] = {}
 
     def __repr__(self) -> str:
         kind = "device function" if self.device else "kernel"
@@ -102,11 +127,13 @@ class CUDADispatcher:
             self._program = rewriting.program(self.py_func, is_device_function, self.warp_size)
         return self._program
 
-    @property
-    def interpreted(self) -> Callable:
-        if self._interpreted is None:
-            self._interpreted = interpreted(self.program, lane_helpers(self.warp_size))
-        return self._interpreted
+    def interpreted(self, values: tuple, shared: list) -> tuple[rewriting.Program, Callable]:
+        """Return the program with Numba's types for these arguments, and as a Python function."""
+        kinds = inferring.kinds_of(values)
+        if kinds not in self._interpreted:
+            program = inferring.typed(self.program, values, shared)
+            self._interpreted[kinds] = program, interpreted(program, lane_helpers(self.warp_size))
+        return self._interpreted[kinds]
 
     @property
     def signatures(self) -> list:
@@ -204,6 +231,11 @@ class Launch:
         if threads > MAX_THREADS:
             raise CudaAPIError(
                 INVALID_VALUE, f"{LAUNCH_FAILED}: a block of {threads:,} threads; it may have {MAX_THREADS:,}"
+            )
+        if kernel.launch_bounds and 0 < kernel.launch_bounds[0] < threads:
+            raise CudaAPIError(
+                INVALID_VALUE,
+                f"{LAUNCH_FAILED}: a block of {threads:,} threads; launch_bounds allows {kernel.launch_bounds[0]:,}",
             )
         if stream is not None:
             check_stream(stream)
@@ -457,7 +489,7 @@ class Launch:
         )
         program = self.kernel.program
         seconds = 2  # enough for one thread or block
-        again = self.interpreter(None, seconds)
+        again = self.interpreter(values, None, seconds)
         if not program.waits:
             again.order = [thread]
         try:
@@ -492,22 +524,23 @@ class Launch:
         """Return the name of a thread, such as "thread 5 of block 0", from the numbers of the two."""
         return thread_of(*self.position(block, thread), self.grid, self.block)
 
-    def interpreter(self, order: np.ndarray | None, seconds: float) -> Interpreter:
+    def interpreter(self, values: tuple, order: np.ndarray | None, seconds: float) -> Interpreter:
         shared = shared_arrays(self.arrays, self.shared)
         kernel = self.kernel
+        program, function = kernel.interpreted(values, self.arrays)
         return Interpreter(
-            kernel.program,
+            program,
             self.grid,
             self.block,
             shared,
             order,
             seconds,
-            kernel.interpreted,
+            function,
             kernel.warp_size,
         )
 
     def interpret(self, values: tuple, order: np.ndarray, blocks: np.ndarray, seconds: float) -> None:
-        runner = self.interpreter(order, seconds)
+        runner = self.interpreter(values, order, seconds)
         values = tuple(as_seen(value) for value in values)
         try:
             with time_limit(seconds):

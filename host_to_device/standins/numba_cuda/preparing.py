@@ -120,10 +120,24 @@ def with_literals(body: list[ast.stmt], constants: Mapping[str, Any]) -> list[as
     return body
 
 
+def _conditional(statement: ast.stmt, call: ast.Call) -> bool:
+    """Return whether a call is in a part of an expression that is not computed each time."""
+    parts: list[ast.expr] = []
+    for node in ast.walk(statement):
+        if isinstance(node, ast.IfExp):
+            parts += [node.body, node.orelse]
+        elif isinstance(node, ast.BoolOp):
+            parts += node.values[1:]
+        elif isinstance(node, ast.Compare):
+            parts += node.comparators[1:]
+    return any(each is call for part in parts for each in ast.walk(part))
+
+
 class Preparation:
     """The body of a kernel in which every wait is a separate statement.
 
-    `exchanged` maps each variable that threads exchange to the kind of exchange. `scopes` maps each branch whose
+    `exchanged` maps each variable that threads exchange to the kind of exchange, and `asked` each variable with a mask
+    or a lane to the kind of exchange and "mask" or "lane". `scopes` maps each branch whose
     condition may differ between threads to the number in the names of its variables.
     """
 
@@ -131,6 +145,7 @@ class Preparation:
         self.program = program
         tree = copy.deepcopy(program.kernel.tree)
         self.exchanged: dict[str, str] = {}
+        self.asked: dict[str, tuple[str, str]] = {}
         self.scopes: dict[tuple[int, str], int] = {}
         self.counters = 0
         body = versions(Inliner(program).statements(tree.body), program.kernel.parameters)
@@ -160,13 +175,25 @@ class Preparation:
             statement.orelse = self.separate(statement.orelse)
             return [*before, statement]
         if plain_wait(statement):
-            del statement.value.args[2:]  # the mask of a syncwarp: here all lanes reach it
-            return [statement]
+            masks = statement.value.args[
+                2:
+            ]  # of a syncwarp: here all lanes reach it, but Numba looks at its type
+            del statement.value.args[2:]
+            masks = [each for each in masks if not is_literal(each, {})]
+            for each in masks:
+                name = f"{PREFIX}maskw{len(self.asked)}"
+                self.asked[name] = ("syncwarp", "mask")
+                before.append(assign(name, each, statement))
+            return [*before, statement]
         while has_sync(statement):
             call = next(each for each in syncs(statement) if not any(map(has_sync, each.args)))
             kind, line, *arguments = call.args
             if kind.value in ("syncthreads", "syncwarp"):
                 raise CannotCut(f"cuda.{kind.value}() inside an expression")
+            if kind.value == "activemask" and _conditional(statement, call):
+                raise CannotCut(
+                    "cuda.activemask() is in a part of an expression that only some threads compute"
+                )
             mask, value, *rest = arguments
             tag = len(self.exchanged)
             brought = f"{PREFIX}v{tag}"
@@ -179,6 +206,7 @@ class Preparation:
                 names = []
                 for part, expression in (("mask", mask), *((f"x{k}", each) for k, each in enumerate(rest))):
                     names.append(f"{PREFIX}{part}{tag}")
+                    self.asked[names[-1]] = (kind.value, "mask" if part == "mask" else "lane")
                     before.append(assign(names[-1], expression, statement))
                 first = f"{THREAD}[{LINEAR}] - {THREAD}[{LINEAR}] % {WARP_SIZE}"
                 who = (

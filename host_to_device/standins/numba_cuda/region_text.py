@@ -165,6 +165,8 @@ class BlockProgram:
             self.write(depth, f"{PREFIX}r{tag} = {PREFIX}{node.kind}({values}, {ALIVE})")
         else:
             self.write(depth, f"{PREFIX}pub{tag}[:] = {values}")
+            if node.kind == "activemask":
+                self.write(depth, f"{values}[:] = False")  # until a lane comes again
 
     def loop(self, node: Loop, depth: int) -> None:
         header = node.header

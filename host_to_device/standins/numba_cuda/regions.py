@@ -96,6 +96,7 @@ class Cut:
     remembered: list[str]
     local_arrays: dict[str, ast.Call]
     exchanged: dict[str, str]  # exchanged variable → kind of exchange
+    asked: dict[str, tuple[str, str]]  # variable of a mask or a lane → kind of exchange, and "mask" or "lane"
     known: dict[str, str]  # remembered variable that the rewriting has added → dtype
     assigned: set[str]  # every name that the kernel sets
     returns: bool  # whether a thread may end before the others
@@ -259,6 +260,7 @@ class Cutter(Uniformity):
             sorted(remembered),
             self.local_arrays(remembered),
             self.exchanged,
+            self.asked,
             self.known,
             self.assigned,
             returns,

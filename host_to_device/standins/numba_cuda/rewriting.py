@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from host_to_device.standins.numba_cuda import names
+from host_to_device.standins.numba_cuda import declarations, names
 from host_to_device.standins.numba_cuda.errors import refusal
 from host_to_device.standins.numba_cuda.layouts import as_dtype
 from host_to_device.standins.numba_cuda.memory import DeviceNDArray
@@ -34,6 +34,7 @@ from host_to_device.standins.numba_cuda.reading import MISSING, Scope, source_tr
 # Prefix of the names that the rewriting adds to a kernel; a learner's own names do not begin with it.
 PREFIX = "_h2d_"
 THREAD, SHARED, STOP, SYNC = (PREFIX + name for name in ("thread", "shared", "stop", "sync"))
+GIVEN = PREFIX + "given"  # the arguments of a device function with a signature
 
 # The position of each number in the thread's tuple.
 POSITION = {
@@ -49,7 +50,7 @@ WARP_SIZE = 32
 BLOCK_SYNCS = ("syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or")
 WARP_SYNCS = (
     *("syncwarp", "shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync"),
-    *("all_sync", "any_sync", "eq_sync", "ballot_sync", "match_any_sync", "match_all_sync"),
+    *("all_sync", "any_sync", "eq_sync", "ballot_sync", "match_any_sync", "match_all_sync", "activemask"),
 )
 
 REFUSED_NODES = {
@@ -356,8 +357,6 @@ class Rewriter(ast.NodeTransformer):
             return ast.copy_location(ast.Constant(None), node)
         if name.startswith("threadfence"):  # does nothing here, but a check watches fences
             name = "fence_block" if name == "threadfence_block" else "fence"
-        if name == "activemask":
-            return _expression(f"{PREFIX}activemask()", node)
         if name == "lanemask_lt":
             return _expression(f"{PREFIX}lanemask_lt({THREAD}[{LINEAR}])", node)
         helper = PREFIX + name.replace(".", "_").rstrip("_")
@@ -382,7 +381,7 @@ class Rewriter(ast.NodeTransformer):
         if node.keywords:
             raise self.refuse(node, f"cuda.{name}() takes its arguments by position")
         takes = {"syncthreads": 0, "syncwarp": (0, 1), "shfl_sync": 3, "shfl_up_sync": 3, "shfl_down_sync": 3}
-        takes |= {"shfl_xor_sync": 3, **dict.fromkeys(BLOCK_SYNCS[1:], 1)}
+        takes |= {"shfl_xor_sync": 3, "activemask": 0, **dict.fromkeys(BLOCK_SYNCS[1:], 1)}
         wanted = takes.get(name, 2)
         if len(node.args) not in (wanted if isinstance(wanted, tuple) else (wanted,)):
             raise self.refuse(node, f"cuda.{name}() takes {wanted} arguments, {len(node.args)} were given")
@@ -393,6 +392,8 @@ class Rewriter(ast.NodeTransformer):
                     node, f"cuda.{name}() takes an integer, but got a boolean: write int(condition)"
                 )
             arguments = [_expression("0", node), *arguments]
+        if name == "activemask":  # every lane that comes says so
+            arguments = [_expression(text, node) for text in (str((1 << self.builder.warp_size) - 1), "True")]
         call = ast.Call(
             ast.Name(SYNC, ast.Load()), [ast.Constant(name), ast.Constant(node.lineno), *arguments], []
         )
@@ -425,6 +426,21 @@ class Rewriter(ast.NodeTransformer):
             return MISSING
         return _Parameter(node.value.id) if self.is_kernel and node.value.id in arguments else MISSING
 
+    def check_alignment(self, node: ast.Call, name: str, given: ast.expr) -> None:
+        """Refuse an alignment that Numba refuses."""
+        alignment = self.static(given)
+        words = ""
+        if alignment is not None and type(alignment) is not int:
+            words = "must be a constant integer"
+        elif alignment is not None and alignment <= 0:
+            words = "must be positive"
+        elif alignment is not None and alignment & (alignment - 1):
+            words = "must be a power of 2"
+        elif alignment is not None and alignment % 8:
+            words = "must be a multiple of 8"
+        if words:
+            raise self.refuse(node, f"alignment={ast.unparse(given)} of cuda.{name}() {words}")
+
     def array(self, node: ast.Call, name: str) -> ast.expr:
         """Return the expression for a shared, local or constant array of the kernel."""
         given = dict(
@@ -450,14 +466,20 @@ class Rewriter(ast.NodeTransformer):
             )
         if any(size < 0 for size in shape):
             raise self.refuse(node, f"the shape of cuda.{name}() is {shape}: sizes cannot be negative")
+        if 0 in shape and (name == "local.array" or len(shape) > 1):
+            raise self.refuse(node, f"the shape of cuda.{name}() is {shape}: array length <= 0")
+        if "alignment" in given:
+            self.check_alignment(node, name, given["alignment"])
         dtype = self.dtype_of_parameter(given["dtype"]) if dtype is MISSING else dtype
-        if dtype is float or dtype is int or dtype is bool or dtype is MISSING:
+        if any(dtype is each for each in (float, int, bool, complex, str, None, MISSING)):
             raise self.refuse(node, f"{ast.unparse(given['dtype'])} is not a dtype: use float32, int32, …")
         if not isinstance(dtype, _Parameter):
             try:
                 dtype = as_dtype(dtype)
             except Exception:
                 raise self.refuse(node, f"{ast.unparse(given['dtype'])} is not a dtype") from None
+            if dtype.hasobject:
+                raise self.refuse(node, "a kernel has no arrays of Python's objects: use float32, int32, …")
         shape = tuple(int(size) for size in shape)
         if name == "local.array":
             known = (
@@ -533,6 +555,8 @@ class Builder:
         original = getattr(callee, "py_func", callee)
         if id(original) not in self.functions:
             function = self.rewrite(original, is_kernel=False)
+            if declared := declarations.of(callee):
+                as_declared(function, declared)
             word = "".join(letter if letter.isalnum() else "_" for letter in original.__name__)
             function.name = function.tree.name = f"{PREFIX}f{len(self.functions)}_{word}"
             self.functions[id(original)] = function
@@ -557,6 +581,54 @@ class Builder:
         tree.args.defaults = [rewriter.frozen(*each) for each in zip(given, defaults, strict=True)]
         ast.fix_missing_locations(tree)
         return Function(original.__name__, original, tree, parameters, filename, rewriter.waits)
+
+
+class _Returns(ast.NodeTransformer):
+    """Converts what a device function returns to the result type of its signature."""
+
+    def __init__(self, declared: str) -> None:
+        self.declared = declared
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return node  # a function within the function returns to it
+
+    visit_Lambda = visit_FunctionDef
+
+    def visit_Return(self, node: ast.Return) -> ast.AST:
+        arguments = [
+            node.value or ast.Constant(None),
+            ast.Name(GIVEN, ast.Load()),
+            ast.Constant(self.declared),
+        ]
+        node.value = ast.Call(ast.Name(PREFIX + "result_as_declared", ast.Load()), arguments, [])
+        return node
+
+
+def as_declared(function: Function, declared: str) -> None:
+    """Let a device function convert its arguments and its result to the types of its signature.
+
+    Parameters
+    ----------
+    function
+        The rewritten function, which is changed.
+    declared
+        Its signatures, as `declarations.of` names them.
+    """
+    tree = function.tree
+    given = ast.Tuple([ast.Name(name, ast.Load()) for name in function.parameters], ast.Load())
+    entry: list[ast.stmt] = [ast.Assign([ast.Name(GIVEN, ast.Store())], given)]
+    for number, name in enumerate(function.parameters):
+        arguments = [ast.Name(GIVEN, ast.Load()), ast.Constant(declared), ast.Constant(number)]
+        taken = ast.Call(ast.Name(PREFIX + "as_declared", ast.Load()), arguments, [])
+        entry.append(ast.Assign([ast.Name(name, ast.Store())], taken))
+    if declarations.has_result(declared):
+        if not isinstance(tree.body[-1], ast.Return):
+            tree.body.append(ast.copy_location(ast.Return(None), tree.body[-1]))
+        tree.body = [_Returns(declared).visit(statement) for statement in tree.body]
+    for statement in entry:
+        ast.copy_location(statement, tree)
+    tree.body = [*entry, *tree.body]
+    ast.fix_missing_locations(tree)
 
 
 def program(

@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 from numba import typeof, types
 from numba.core import sigutils, typing
+from numba.core.errors import TypingError
 from numba.core.registry import cpu_target
 from numba.np import numpy_support
+
+from host_to_device.standins.numba_cuda import declarations
 
 
 def check(function: Callable, signatures: list, device: bool) -> None:
@@ -38,6 +41,35 @@ def check(function: Callable, signatures: list, device: bool) -> None:
             )
 
 
+def read(declared: str) -> list[typing.Signature]:
+    """Return the signatures that `declarations.of` has named; without a result where none is given."""
+    found = []
+    for each in declarations.DECLARED[declared]:
+        arguments, result = sigutils.normalize_signature(each)
+        found.append(typing.signature(result, *arguments))
+    return found
+
+
+def choose(context: typing.Context, declared: str, found: tuple[types.Type, ...]) -> typing.Signature:
+    """Return the signature of a device function for these types of arguments.
+
+    Raises
+    ------
+    TypingError
+        If no signature takes them.
+    """
+    cases = read(declared)
+    best = cases[0]
+    if len(cases) > 1:
+        best = context.resolve_overload(declared, cases, found, {})
+    elif any(context.can_convert(one, other) is None for one, other in zip(found, best.args, strict=False)):
+        best = None
+    if best is None or len(best.args) != len(found):
+        kinds = ", ".join(map(str, found))
+        raise TypingError(f"a device function with the signature {declared} does not take ({kinds})")
+    return best
+
+
 def convert(name: str, signatures: list, values: tuple) -> tuple:
     """Return the arguments in the types of the best-fitting signature.
 
@@ -50,7 +82,7 @@ def convert(name: str, signatures: list, values: tuple) -> tuple:
     if len(wanted) > 1:
         kinds = tuple(typeof(value) for value in values)
         cases = [typing.signature(types.void, *each) for each in wanted]
-        best = cpu_target.typing_context.resolve_overload(name, cases, kinds, {})
+        best = cpu_target.typing_context.resolve_overload(name, cases, kinds, {}, allow_ambiguous=False)
         if best is None:
             raise TypeError(
                 f"No matching definition for argument type(s) of {name}(): {', '.join(map(str, kinds))}"
