@@ -75,6 +75,20 @@ def compared(
             yield Rounding(name, rounded)
 
 
+def differs_by(array: str) -> str:
+    """Return how a remark about an array's rounding begins."""
+    return f"{array} differs by"
+
+
+def rounding_text(array: str, size: float, atomically: bool) -> str:
+    """Return the remark that an array's sums round otherwise in another order."""
+    order = "atomically, in no fixed order" if atomically else "in another order"
+    return (
+        f"{differs_by(array)} {size:.1g} of its largest value from schedule to schedule: the threads add floats {order}, and "
+        "each addition rounds."
+    )
+
+
 def element_of(array: str, where: tuple[int, ...]) -> str:
     """Return an element as a learner writes it, such as "x[1, 2]"; the array's name where it has no axes."""
     return f"{array}[{', '.join(map(str, where))}]" if where else array

@@ -33,6 +33,15 @@ def kind_of_race(space: str, pair: str, beyond_warp: bool) -> str:
     )
 
 
+def larger_block(block: Position, warp_size: int) -> Position:
+    """Return a block of this form that has at least two warps: its last axis with several threads is longer."""
+    axis = max((k for k in range(3) if block[k] > 1), default=0)
+    rest = block[0] * block[1] * block[2] // block[axis]
+    size = list(block)
+    size[axis] = max(2 * block[axis], -(-2 * warp_size // rest))
+    return tuple(size)
+
+
 def does(kind: str, element: str) -> str:
     """Return what a thread does with an element: "reads x[5]", "writes x[5]" or "updates x[5] atomically"."""
     return f"updates {element} atomically" if kind == "atomic" else f"{kind}s {element}"

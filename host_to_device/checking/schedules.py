@@ -15,10 +15,18 @@ from host_to_device.checking.causes import Causes, essence
 from host_to_device.checking.interpreted import Watch
 from host_to_device.checking.notes import Note, Notes, line_events
 from host_to_device.checking.options import CheckOptions
-from host_to_device.checking.outcomes import Difference, compared, orders_of, unwritten_text
+from host_to_device.checking.outcomes import (
+    Difference,
+    compared,
+    differs_by,
+    orders_of,
+    rounding_text,
+    unwritten_text,
+)
 from host_to_device.checking.places import Place, Source
 from host_to_device.checking.report import Finding, Report
 from host_to_device.standins.copies import overlapping_copies
+from host_to_device.standins.numba_cuda import inferring
 from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStopped
 from host_to_device.standins.numba_cuda.interpreting import as_seen, shared_arrays
 from host_to_device.standins.numba_cuda.launching import HAS_NUMBA, CUDADispatcher, Launch, time_limit
@@ -79,6 +87,7 @@ class Run:
     ) -> None:
         self.kernel, self.program, self.options = kernel, program, options
         self.launch, self.values, self.began = launch, values, began
+        self.typed = inferring.typed(program, values, launch.arrays)  # as the interpreter runs it
         self.blocks, self.threads = math.prod(launch.grid), math.prod(launch.block)
         self.source = Source(program)
         self.causes = Causes(launch, options.warp_size)
@@ -241,7 +250,7 @@ class Run:
         order, block_order = orders_of(schedule, self.threads, self.blocks)
         most = self.options.accesses - self.accesses
         watch = Watch(
-            self.program,
+            self.typed,
             self.launch.grid,
             self.launch.block,
             shared_arrays(self.launch.arrays, self.launch.shared),
@@ -450,14 +459,8 @@ class Run:
 
     def remark_rounding(self, array: str, size: float) -> None:
         """Remark once for each array that its sums round otherwise in another order."""
-        differs = f"{array} differs by"
-        if any(each.startswith(differs) for each in self.remarks):
-            return
-        order = "atomically, in no fixed order" if self.source.has_atomics else "in another order"
-        self.remarks.append(
-            f"{differs} {size:.1g} of its largest value from schedule to schedule: the threads add floats {order}, and "
-            "each addition rounds."
-        )
+        if not any(each.startswith(differs_by(array)) for each in self.remarks):
+            self.remarks.append(rounding_text(array, size, self.source.has_atomics))
 
     def of_an_array(self, kind: str, text: str, array: str, index: tuple[int, ...]) -> Finding:
         """Return a finding about an array in global memory, at the kernel's lines that store in it."""
@@ -474,7 +477,7 @@ class Run:
         chosen = np.unique(np.linspace(0, self.blocks - 1, min(self.blocks, NOTED_BLOCKS)).astype(int))
         notes = Notes(warp=self.options.warp_size, threads=self.threads)
         watch = Watch(
-            self.program,
+            self.typed,
             launch.grid,
             launch.block,
             shared_arrays(launch.arrays, launch.shared),

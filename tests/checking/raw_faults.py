@@ -541,7 +541,7 @@ LIMITS = [
     _case(
         "more dynamic shared memory than a block gets",
         """
-    extern __shared__ float s[];
+    extern __shared__ float s[]; /*1*/
     s[threadIdx.x] = x[threadIdx.x];
     __syncthreads();
     out[threadIdx.x] = s[63 - threadIdx.x];

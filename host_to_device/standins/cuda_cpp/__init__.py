@@ -16,6 +16,7 @@ from host_to_device.standins.cuda_cpp.errors import (
     KernelFault,
     KernelStopped,
     LaunchError,
+    TooLarge,
 )
 from host_to_device.standins.cuda_cpp.modules import Function, Module, compile
 from host_to_device.standins.cuda_cpp.nvrtc import compiles_for_gpu
@@ -30,6 +31,7 @@ __all__ = [
     "LaunchError",
     "Module",
     "Parameter",
+    "TooLarge",
     "compile",
     "compiles_for_gpu",
 ]

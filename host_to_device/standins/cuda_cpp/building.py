@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from host_to_device.hardware.launch_limits import MAX_SHARED
 from host_to_device.standins.cuda_cpp import compiler, lines, nvrtc, sources, worker
-from host_to_device.standins.cuda_cpp.errors import CompileError, SourceError
+from host_to_device.standins.cuda_cpp.errors import CompileError, SourceError, TooLarge
 from host_to_device.standins.mangling import external
 
 
@@ -32,8 +33,10 @@ _made: dict[str, tuple[Path, dict, sources.Declared]] = {}
 _making = threading.Lock()
 
 
-def load(given: Source, seeded: bool) -> tuple[Path, dict, sources.Declared]:
+def load(given: Source, locals_begin: str = "") -> tuple[Path, dict, sources.Declared]:
     """Return the compiled file of a source, its description, and what the source declares.
+
+    `locals_begin` is that of `compiler.build`: empty for all but seeded runs.
 
     The description is a dict that JSON can hold: `kernels`, `globals`, `shared`, `shared_of` and `symbols` as `describe`
     returns them, `c_linkage` and `parameters` by the names of the kernels.
@@ -43,10 +46,10 @@ def load(given: Source, seeded: bool) -> tuple[Path, dict, sources.Declared]:
     CompileError
         If the source has errors, or there is no compiler.
     """
-    key = compiler.key_of("seeded" if seeded else "module with symbols", *given)
+    key = compiler.key_of(locals_begin or "module with symbols", *given)
     with _making:
         if given.includes_files or key not in _made or not _made[key][0].exists():
-            _made[key] = _make(key, given, seeded)
+            _made[key] = _make(key, given, locals_begin)
         return _made[key]
 
 
@@ -155,7 +158,20 @@ def _shared_of(symbols: dict[int, list[str]], about: dict, starts: list[int]) ->
     return result
 
 
-def _make(key: str, given: Source, seeded: bool) -> tuple[Path, dict, sources.Declared]:
+def as_compiled(given: Source, kernels: Iterable[str] = (), variables: dict | None = None) -> str:
+    """Return the text that the compiler gets: the source, and a list of its kernels and variables."""
+    shared = sources.shared_arrays(sources.mask(given.text))
+    end = sources.tail(kernels, variables or {}, shared)
+    return f'#line 1 "{sources.FILE}"\n{sources.as_cpp(given.text)}\n#line 1 "{sources.TAIL}"\n{end}\n'
+
+
+def unset_variables(given: Source, kernels: Iterable[str]) -> list[tuple[int, str]]:
+    """Return the local variables that the compiler calls uninitialised: line and name of each."""
+    options = [*given.options, f"-DH2D_WARP={given.warp_size}"]
+    return compiler.unset_variables(as_compiled(given, kernels), options)
+
+
+def _make(key: str, given: Source, locals_begin: str) -> tuple[Path, dict, sources.Declared]:
     masked, declared = sources.mask(given.text), sources.declarations(given.text)
     found = None if given.includes_files else compiler.cache().get(key)
     if found is None:
@@ -169,13 +185,10 @@ def _make(key: str, given: Source, seeded: bool) -> tuple[Path, dict, sources.De
             plain = [kernel.name for kernel in seen.kernels if not kernel.template]
             asked = [each for each in given.wanted if each.removeprefix("&") not in seen.variables]
             names = tuple(dict.fromkeys((*plain, *asked)))
-            end = sources.tail(names, seen.variables, shared)
-            text = (
-                f'#line 1 "{sources.FILE}"\n{sources.as_cpp(given.text)}\n#line 1 "{sources.TAIL}"\n{end}\n'
-            )
+            text = as_compiled(given, names, seen.variables)
             try:
                 refuse(given, seen, shared)
-                compiler.build(text, [*given.options, f"-DH2D_WARP={given.warp_size}"], path, seeded)
+                compiler.build(text, [*given.options, f"-DH2D_WARP={given.warp_size}"], path, locals_begin)
                 about = describe(path)
             except SourceError as problem:
                 raise _as_nvrtc_says(problem, given) from None
@@ -191,7 +204,8 @@ def _make(key: str, given: Source, seeded: bool) -> tuple[Path, dict, sources.De
             declared.kernels.append(
                 sources.Kernel(name, name in about["c_linkage"], False, tuple(parameters))
             )
-    for name, _, nbytes, _ in about["shared"]:
+    for name, line, nbytes, _ in about["shared"]:
         if nbytes > MAX_SHARED:
-            raise CompileError(f"shared array {name} has {nbytes} bytes: a block gets {MAX_SHARED} at most")
+            words = f"shared array {name} has {nbytes} bytes: a block gets {MAX_SHARED} at most"
+            raise TooLarge(words, line)
     return path, about, declared

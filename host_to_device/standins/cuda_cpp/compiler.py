@@ -70,6 +70,7 @@ COMMON = (
 CHECKED, SEEDED = "-fsanitize=kernel-address", "-fsanitize=thread"
 GCC = (
     "-g1",
+    "-fno-aggressive-loop-optimizations",  # else a loop past an array's end may never end
     "-fno-gnu-unique",
     "-fno-diagnostics-show-caret",
     "--param=asan-stack=0",
@@ -89,6 +90,14 @@ CLANG = (
     "-asan-instrumentation-with-call-threshold=0",
 )
 TOLD_ALL = ["-mllvm", "-tsan-instrument-read-before-write"]  # else clang leaves out a read before a write
+# Seeded runs also compare each index with the length that the array's type has.
+INDEXED = {False: "-fsanitize=bounds", True: "-fsanitize=array-bounds"}  # by whether it is clang
+# What local variables begin with in seeded runs. g++ takes the option from version 12 on.
+LOCALS = "-ftrivial-auto-var-init="
+UNSET = {
+    False: ("-Wuninitialized", "-Wmaybe-uninitialized"),
+    True: ("-Wuninitialized", "-Wsometimes-uninitialized", "-Wconditional-uninitialized"),
+}
 RUNTIME = ("-O2", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti", "-std=c++17", "-w", "-c")
 
 # Options of NVRTC that change nothing here, with or without a value.
@@ -119,6 +128,16 @@ class Compiler:
         self.command, self.name = command, name
         about = os.stat(file)
         self.identity = f"{' '.join(command)} {os.path.realpath(file)} {about.st_size} {about.st_mtime_ns}"
+
+    @functools.cached_property
+    def fills_locals(self) -> bool:
+        """Whether it can fill the local variables of a function: clang, and g++ from version 12 on."""
+        if self.is_clang:
+            return True
+        said = subprocess.run(
+            [*self.command, "-dumpversion"], capture_output=True, text=True, timeout=10, check=False
+        )
+        return said.stdout.partition(".")[0].strip() >= "12"
 
     @functools.cached_property
     def is_clang(self) -> bool:
@@ -195,7 +214,8 @@ def cache() -> Cache:
 @functools.cache
 def _own_sources() -> str:
     """Return a digest of what compiled code depends on besides the source: the headers and the options."""
-    digest = hashlib.sha256(repr((COMMON, GCC, CLANG, RUNTIME, CHECKED, SEEDED, TOLD_ALL)).encode())
+    options = COMMON, GCC, CLANG, RUNTIME, CHECKED, SEEDED, TOLD_ALL, INDEXED, LOCALS
+    digest = hashlib.sha256(repr(options).encode())
     for path in (*sorted(INCLUDE.iterdir()), *sorted(RUN_TIME.iterdir())):
         digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()
@@ -267,8 +287,17 @@ def runtime() -> Path:
     return cache().put(key, ".o", make)[0]
 
 
-def build(text: str, options: list[str], target: Path, seeded: bool = False) -> None:
-    """Compile the text of a module to a shared library, for seeded runs or for all others.
+def build(text: str, options: list[str], target: Path, locals_begin: str = "") -> None:
+    """Compile the text of a module to a shared library.
+
+    Parameters
+    ----------
+    text, options
+        The text and the options of the compiler.
+    target
+        The file to write.
+    locals_begin
+        For seeded runs what local variables begin with, "pattern" or "zero"; empty for all other runs.
 
     Raises
     ------
@@ -278,9 +307,11 @@ def build(text: str, options: list[str], target: Path, seeded: bool = False) -> 
         If the compiler does not start or does not finish.
     """
     compiler = find()
-    sanitizer = [SEEDED] if seeded else [CHECKED]
+    seeded = bool(locals_begin)
+    sanitizer = [SEEDED, INDEXED[compiler.is_clang]] if seeded else [CHECKED]
     if seeded:
         sanitizer += TOLD_ALL if compiler.is_clang else ["--param=tsan-instrument-func-entry-exit=0"]
+        sanitizer += [LOCALS + locals_begin] if compiler.fills_locals else []
     arguments = [*COMMON, *(CLANG if compiler.is_clang else GCC), *sanitizer, *options]
     arguments += ["-nostdinc", "-nostdinc++", f"-I{INCLUDE}", "-include", "h2d_cuda.h", "-x", "c++", "-"]
     linking = ["-shared", *([] if compiler.name == "ziglang" else ["-nodefaultlibs", "-lm", "-lc"])]
@@ -292,6 +323,21 @@ def build(text: str, options: list[str], target: Path, seeded: bool = False) -> 
     else:
         done = compiler.run([*arguments, "-x", "none", str(runtime()), "-o", str(target), *linking], text)
         _check(done, text)
+
+
+def unset_variables(text: str, options: Iterable[str]) -> list[tuple[int, str]]:
+    """Return the variables that the compiler's warnings call uninitialised: line and name of each."""
+    compiler = find()
+    arguments = [each for each in COMMON if each != "-w"]
+    arguments += [*UNSET[compiler.is_clang], *options, "-nostdinc", "-nostdinc++", f"-I{INCLUDE}"]
+    arguments += ["-include", "h2d_cuda.h", "-S", "-o", os.devnull, "-x", "c++", "-"]
+    try:
+        log = compiler.run(arguments, text).stderr
+    except CompileError:
+        return []
+    said = rf"^{re.escape(FILE)}:(\d+):\d+: warning: .*?'(\w+).*?uninitialized"
+    found = re.findall(said, log.replace("\u2018", "'").replace("\u2019", "'"), re.MULTILINE)
+    return sorted({(int(line), name) for line, name in found})
 
 
 def _check(done: subprocess.CompletedProcess, text: str) -> None:

@@ -21,6 +21,14 @@ class SourceError(CompileError):
     """The compiler refuses the source."""
 
 
+class TooLarge(CompileError):
+    """An array in static shared memory is larger than the memory that a block gets; `line` is that of the array."""
+
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
+        self.line = line
+
+
 class LaunchError(ValueError):
     """The launch exceeds a limit of the device: threads, blocks or shared memory."""
 
@@ -42,6 +50,11 @@ class KernelFault(RuntimeError):
         Index of the block in the grid, and of the thread in the block.
     watched
         The findings of a watched launch before the fault (`races.Watched`), else None.
+    got_on
+        Whether the launch, which was stopped, was still making progress: a check asks for it.
+    space, array, index, column
+        Of an access out of bounds: the memory, the array and the element as far as they are known, and the column of an
+        index that is beyond the length which the array's type has.
     """
 
     def __init__(
@@ -55,6 +68,8 @@ class KernelFault(RuntimeError):
         super().__init__(message)
         self.kind, self.line, self.block, self.thread = kind, line, block, thread
         self.watched = None
+        self.got_on = False
+        self.space, self.array, self.index, self.column = "", "", None, 0
 
 
 class KernelStopped(KernelFault):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Sequence
 
@@ -65,7 +66,12 @@ def read(
     )
     line = line or (lines.line_of(path, pc, sources.FILE) if pc else 0)
     name, who = KINDS[kind], thread_of(block, thread, grid, block_size)
-    if name == "out of bounds":
+    if name == "stopped" and address:  # the runtime saw that nothing changes any more
+        words = (
+            f"stopped in {who}, because no thread gets on any more: it is in a loop that never ends, or it waits for "
+            "a change that no thread makes"
+        )
+    elif name == "out of bounds":
         words = f"out of bounds: {who} {_bounds(address, size, bool(write), text, arrays)}"
     elif name == "stopped":
         words = f"stopped after {seconds:g} s in {who}: a loop never ends, or the launch needs more time"
@@ -85,7 +91,29 @@ def read(
     where = f", line {line}" if line else ""
     message = f"{kernel}{where}: {words}"
     kind_of_error = KernelStopped if kind == 2 else KernelFault
-    return kind_of_error(message, name, line, block, thread)
+    found = kind_of_error(message, name, line, block, thread)
+    found.got_on = kind == 2 and not address and bool(size)
+    if kind == 2:
+        found.space = ("", "global", "shared")[write]
+    if kind == 1:
+        found.space, found.array, found.index, found.column = _where(address, size, text, arrays)
+    return found
+
+
+def _where(address: int, size: int, text: str, arrays: Sequence[Passed]) -> tuple[str, str, int | None, int]:
+    """Return the memory, the array and the element of an access out of bounds, and the column of its index.
+
+    The memory and the array are empty where they are not known. The column is 0 but for an index beyond the length that
+    an array's type has.
+    """
+    if text:
+        name, space, _, last = text.split("\t")
+        if space == "3":
+            return "", "", int(text.split("\t")[2]), int(last)
+        return {"0": "global", "1": "shared", "2": "shared"}[space], name or "dynamic shared memory", None, 0
+    near = [each for each in arrays if _distance(each, address) <= NEAR]
+    nearest = min(near, key=lambda each: _distance(each, address), default=None)
+    return "global", nearest.name if nearest else "", nearest.index(address, size) if nearest else None, 0
 
 
 def _bounds(address: int, size: int, write: bool, text: str, arrays: Sequence[Passed]) -> str:
@@ -97,6 +125,10 @@ def _bounds(address: int, size: int, write: bool, text: str, arrays: Sequence[Pa
     does = "writes" if write else "reads"
     if text:
         name, space, nbytes, offset = text.split("\t")
+        if space == "3":  # here the name is the array's type
+            length = re.search(r"\[(\d+)\]", name)
+            has = f"{int(length[1]):,} element{'s' * (length[1] != '1')}" if length else "fewer elements"
+            return f"uses index {nbytes} of an array that has {has} ({name.strip(chr(39))})"
         what = {"0": f"variable {name}", "1": f"shared array {name}", "2": "dynamic shared memory"}[space]
         return f"{does} {size} bytes at byte {offset} of {what}, which has {nbytes} bytes"
     if address < NULL_PAGES:

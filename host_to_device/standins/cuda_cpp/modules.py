@@ -26,7 +26,7 @@ from host_to_device.standins.cuda_cpp.parameters import Parameter, Passed
 
 WARP_SIZES = (32, 64)
 
-REQUEST = struct.Struct("<4Q8Q3Q3Qd")
+REQUEST = struct.Struct("<4Q9Q3Q3Qd")
 NONSENSE = (
     0xFF  # every byte of shared memory at first: as floats these are NaN, which no sum or maximum hides
 )
@@ -84,7 +84,8 @@ class Function:
         shared_mem: int = 0,
         seed: int | None = None,
         seconds: float = 60.0,
-    ) -> None:
+        strict: bool = False,
+    ) -> races.Watched | None:
         """Run the kernel and return when it has ended.
 
         Parameters
@@ -101,6 +102,9 @@ class Function:
             memory. None runs them in the order of their numbers.
         seconds
             Time limit.
+        strict
+            Whether to judge warps as a check does, and to stop early when no thread gets on. Then what was found about
+            warps is returned, else None.
 
         Raises
         ------
@@ -113,7 +117,7 @@ class Function:
         KernelStopped
             If the kernel has not ended within `seconds`.
         """
-        self._run(grid, block, args, shared_mem, seed, seconds)
+        return self._run(grid, block, args, shared_mem, seed, seconds, strict=strict)
 
     def watched(
         self,
@@ -126,8 +130,12 @@ class Function:
         seconds: float = 60.0,
         fill: int = NONSENSE,
         outputs: Iterable[np.ndarray] = (),
+        locals_begin: str = "pattern",
+        patterns: bool = False,
     ) -> races.Watched:
         """Run the kernel in the random order of a seed and watch every access to global and shared memory.
+
+        Warps are judged as `strict` says.
 
         Parameters
         ----------
@@ -137,6 +145,10 @@ class Function:
             The byte that fills shared memory at first (`checking.accesses.FILLS`).
         outputs
             Those arrays among the arguments whose unwritten elements are counted.
+        locals_begin
+            What local variables begin with: "pattern" or "zero".
+        patterns
+            Whether to sum up what each block does at each line as well.
 
         Raises
         ------
@@ -148,7 +160,10 @@ class Function:
             for array in outputs
             if array.size
         )
-        return self._run(grid, block, args, shared_mem, seed, seconds, fill, watch=True, outputs=requested)
+        watch = 2 if patterns else 1
+        return self._run(
+            grid, block, args, shared_mem, seed, seconds, fill, watch, requested, locals_begin, True
+        )
 
     def _run(
         self,
@@ -159,8 +174,10 @@ class Function:
         seed: int | None,
         seconds: float,
         fill: int = NONSENSE,
-        watch: bool = False,
+        watch: int = 0,
         outputs: tuple = (),
+        locals_begin: str = "pattern",
+        strict: bool = False,
     ) -> races.Watched | None:
         grid, block = _size("grid", grid, MAX_GRID), _size("block", block, MAX_BLOCK)
         threads = math.prod(block)
@@ -200,27 +217,29 @@ class Function:
                 max(1, blocks // (count * 16)),
                 watch,
                 fill,
+                strict,
                 *grid,
                 *block,
                 float(min(seconds, 1e9)),
             )
-            path = module.file(seeded=seed is not None)
-            places = module.places if seed is not None else ()
+            path = module.file("" if seed is None else locals_begin)
+            places = module.places(locals_begin) if seed is not None else ()
             message = ("run", str(path), request, values, offsets, module.variables, places, outputs)
             try:
                 answers = worker.ask([message] * count, seconds + worker.GRACE)
             except worker.Died as death:
                 raise self._died(death, seconds) from None
-        failed = None
+        failed, reports = None, []
         for answer in answers:
             if not answer[0]:
                 raise KernelFault(f"{self.name}: {answer[1]}", "crash")
             _, status, fault, output, seen = answer
             if output:
                 sys.stdout.write(output.decode("utf-8", "replace"))
+            reports.append(seen)
             if status and failed is None:
                 failed = fault
-        watched = races.read(seen, str(path), arrays, grid, block) if watch else None
+        watched = races.read(reports, str(path), arrays, grid, block) if watch or strict else None
         if failed is not None:
             fault = faults.read(failed, self.name, str(path), arrays, seconds, grid, block)
             fault.watched = watched
@@ -304,11 +323,11 @@ class Module:
 
     def __init__(self, given: Source) -> None:
         self.given, self.warp_size = given, given.warp_size
-        path, about, declared = building.load(given, seeded=False)
-        self._files: dict[bool, Path | None] = {False: path, True: None}
+        path, about, declared = building.load(given)
+        self._files: dict[str, Path] = {"": path}
         self.control = arena.allocate(16).view(np.uint64)
         self._shared = about["shared"]
-        self._places: tuple | None = None
+        self._places: dict[str, tuple] = {}
         self.functions: dict[str, Function] = {}
         by_name = {kernel.name: kernel for kernel in declared.kernels}
         for number, (name, parameters) in enumerate(about["kernels"]):
@@ -333,41 +352,50 @@ class Module:
             self._globals[name] = memory
             self.variables += ((number, memory.ctypes.data, nbytes, constant),)
 
-    def file(self, seeded: bool) -> Path:
-        """Return the compiled file: one for seeded runs, made for the first of them, and one for all other runs.
+    def file(self, locals_begin: str = "") -> Path:
+        """Return the compiled file: those for seeded runs are made for the first of them, one for all other runs.
 
-        A file that has been deleted is made again.
+        A file that has been deleted is made again. `locals_begin` is that of `compiler.build`.
         """
-        if self._files[seeded] is None or not self._files[seeded].exists():
-            self._files[seeded] = building.load(self.given, seeded)[0]
-        return self._files[seeded]
+        found = self._files.get(locals_begin)
+        if found is None or not found.exists():
+            found = self._files[locals_begin] = building.load(self.given, locals_begin)[0]
+        return found
+
+    def unset_variables(self) -> list[tuple[int, str]]:
+        """Return the local variables that the compiler calls uninitialised: line and name of each."""
+        return building.unset_variables(self.given, self.names)
 
     @property
-    def places(self) -> tuple[tuple[int, int, str], ...]:
+    def shared(self) -> list[tuple[str, int, int]]:
+        """Name, line and bytes of each array in static shared memory; the line is 0 where it is not known."""
+        return [(name, max(line, 0), nbytes) for name, line, nbytes, _ in self._shared]
+
+    def places(self, locals_begin: str) -> tuple[tuple[int, int, str], ...]:
         """Offset, bytes and name of each shared variable in the file for seeded runs.
 
         Only the other file describes its shared variables; both files have the same symbols. Where symbols cannot be
         read, this is empty.
         """
-        if self._places is None:
+        if locals_begin not in self._places:
             here = {
                 name: offset
-                for offset, names in lines.symbols(str(self.file(True))).items()
+                for offset, names in lines.symbols(str(self.file(locals_begin))).items()
                 for name in names
             }
-            known = lines.symbols(str(self.file(False)))
-            self._places = tuple(
+            known = lines.symbols(str(self.file()))
+            self._places[locals_begin] = tuple(
                 (here[symbol], nbytes, name)
                 for name, _, nbytes, place in self._shared
                 for symbol in known.get(place, ())
                 if symbol in here
             )
-        return self._places
+        return self._places[locals_begin]
 
     @property
     def path(self) -> Path:
         """The compiled file for runs without a seed."""
-        return self._files[False]
+        return self._files[""]
 
     def __repr__(self) -> str:
         return f"<module of the stand-in: {', '.join(self.names)}>"

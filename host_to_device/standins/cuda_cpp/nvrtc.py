@@ -98,7 +98,7 @@ def compiles_for_gpu(
         If NVRTC refuses the source. The message is its first error in one line, `log` its whole output.
     """
     library, program = _library(), ctypes.c_void_p()
-    given = [f"--gpu-architecture={arch}", *options]
+    given = [f"--gpu-architecture={arch}", *options, *_headers()]
     text = (ctypes.c_char_p * len(given))(*(option.encode() for option in given))
     status = library.nvrtcCreateProgram(ctypes.byref(program), source.encode(), FILE.encode(), 0, None, None)
     if status:
@@ -141,7 +141,7 @@ def reworded(
         Its message is one line, its log is NVRTC's.
     """
     try:
-        compiles_for_gpu(source, options=[*_headers(), *options], name_expressions=name_expressions)
+        compiles_for_gpu(source, options=options, name_expressions=name_expressions)
         return problem
     except CompileError as refused:
         words, log = _first_error(refused.log), refused.log

@@ -52,6 +52,52 @@ class Conflict(NamedTuple):
     beyond_warp: bool
 
 
+class Lacking(NamedTuple):
+    """A warp operation that lacks lanes, or a shuffle that takes the value of a lane that does not take part.
+
+    Attributes
+    ----------
+    of_value
+        Whether it is such a shuffle.
+    line, block, thread, lane
+        Where it was seen first.
+    other
+        The first lane that does not take part.
+    lanes
+        How many do not take part.
+    line_of_other
+        The line at which that lane waits; 0 if it does not wait.
+    mask
+        The operation's mask.
+    count
+        How often it was seen.
+    """
+
+    of_value: bool
+    line: int
+    lane: int
+    other: int
+    lanes: int
+    line_of_other: int
+    mask: int
+    block: tuple[int, int, int]
+    thread: tuple[int, int, int]
+    count: int
+
+
+class Pattern(NamedTuple):
+    """What one block does at one line in global memory: equal hashes mean the same threads and elements."""
+
+    kind: str
+    line: int
+    block: tuple[int, int, int]
+    hash: int
+    count: int
+    several: bool  # several elements
+    array: str
+    index: int  # of the element that came first
+
+
 class Watched(NamedTuple):
     """The findings of one watched launch.
 
@@ -63,15 +109,24 @@ class Watched(NamedTuple):
         Whether every access was watched.
     unwritten
         For each requested output the number of elements that no thread has written, and the first of them.
+    lacking
+        What was found about warps, once for each operation and line.
+    repeated
+        Whether a store found the value that the same thread of another block had stored there at the same line.
+    patterns
+        What each block does at each line, if the launch was asked for it.
     """
 
     conflicts: tuple[Conflict, ...]
     whole: bool
     unwritten: tuple[tuple[int, int], ...]
+    lacking: tuple[Lacking, ...] = ()
+    repeated: bool = False
+    patterns: tuple[Pattern, ...] = ()
 
 
 def read(
-    seen: tuple[bytes, tuple],
+    reports: Sequence[tuple[bytes, tuple]],
     path: str,
     arrays: Sequence[Passed],
     grid: tuple[int, int, int],
@@ -81,8 +136,9 @@ def read(
 
     Parameters
     ----------
-    seen
-        The report of the process for kernels: its text, and what it found about the outputs.
+    reports
+        The report of each process for kernels: its text, and what it found about the outputs. A launch that is watched
+        has one.
     path
         The file that ran.
     arrays
@@ -90,27 +146,50 @@ def read(
     grid, block
         The launch.
     """
-    text, unwritten = seen
-    head, *rows = text.decode("utf-8", "replace").splitlines()
-    found = []
-    for row in rows:
+    texts = [text.decode("utf-8", "replace").splitlines() for text, _ in reports]
+    partial, repeated = (any(text and text[0].split("\t")[k] == "1" for text in texts) for k in (0, 1))
+    found, patterns = [], []
+    lacking: dict[tuple, Lacking] = {}
+
+    def line(site: int) -> int:
+        return lines.line_of(path, site - IN_CODE, sources.FILE) if site >= IN_CODE else site
+
+    for row in [row for text in texts for row in text[1:]]:
         fields = row.split("\t")
+        if fields[0] == "lacking":
+            seen = _lacking(list(map(int, fields[1:])), grid, block)
+            before = lacking.get((seen.line, seen.mask))
+            count = seen.count + (before.count if before else 0)
+            lacking[seen.line, seen.mask] = (before or seen)._replace(count=count)
+            continue
+        if fields[0] == "pattern":
+            site, kind, number, hashed, count, several, address, size = map(int, fields[1:])
+            element = _element(arrays, address, size)
+            at = _place(number, grid)
+            patterns.append(Pattern(KINDS[kind], line(site), at, hashed, count, bool(several), *element))
+            continue
         uninitialised, space, dynamic = (field == "1" for field in fields[:3])
         name, (offset, size, count, beyond) = fields[3], map(int, fields[4:8])
         both = []
         for site, number, thread, kind in (map(int, fields[at : at + 4]) for at in (8, 12)):
-            line = lines.line_of(path, site - IN_CODE, sources.FILE) if site >= IN_CODE else site
-            both.append(Touch(KINDS[kind], line, _place(number, grid), _place(thread, block)))
+            both.append(Touch(KINDS[kind], line(site), _place(number, grid), _place(thread, block)))
         index = offset // size
         if dynamic:
             name = "dynamic shared memory"
         elif not name:
             name, index = _element(arrays, offset, size)
-        before = None if uninitialised else both[1]
+        other = None if uninitialised else both[1]
         found.append(
-            Conflict(name, index, "shared" if space else "global", both[0], before, count, bool(beyond))
+            Conflict(name, index, "shared" if space else "global", both[0], other, count, bool(beyond))
         )
-    return Watched(tuple(found), head == "0", unwritten)
+    unwritten = reports[-1][1] if reports else ()
+    return Watched(tuple(found), not partial, unwritten, tuple(lacking.values()), repeated, tuple(patterns))
+
+
+def _lacking(fields: list[int], grid: tuple[int, int, int], block: tuple[int, int, int]) -> Lacking:
+    what, line, lane, other, lanes, line_of_other, mask, number, thread, count = fields
+    place = _place(number, grid), _place(thread, block)
+    return Lacking(bool(what), line, lane, other, lanes, line_of_other, mask, *place, count)
 
 
 def _place(number: int, sizes: tuple[int, int, int]) -> tuple[int, int, int]:

@@ -143,7 +143,8 @@ def declarations(source: str) -> Declared:
 def _is_free_template(statement: list[str]) -> bool:
     """Return whether a statement declares a template of a function that may become static."""
     return (
-        statement[:1] == ["template"]
+        statement[:2] == ["template", "<"]
+        and statement[2:3] != [">"]  # an explicit specialization, whose storage class is that of its template
         and "(" in _top(statement)
         and not {"static", "=", "friend", "struct", "class", "::"} & set(_behind_angles(statement))
     )

@@ -169,7 +169,7 @@ H2D_ATOMIC(atomicDec, unsigned, old == 0 || old > v ? v : old - 1)
 #define H2D_EXCHANGE(T)                                                                              \
     H2D_INLINE T atomicExch(T *p, T v, H2D_LINE) {                                                   \
         T old = h2d::atomic(p, [=](T) H2D_UNCHECKED -> T { return v; }, line);                                     \
-        h2d::relax();                                                                                \
+        h2d::relax(line);                                                                            \
         return old;                                                                                  \
     }
 H2D_EXCHANGE(int)
@@ -179,7 +179,7 @@ H2D_EXCHANGE(float)
 #define H2D_COMPARE(T)                                                                               \
     H2D_INLINE T atomicCAS(T *p, T compare, T v, H2D_LINE) {                                         \
         T old = h2d::atomic(p, [=](T old) H2D_UNCHECKED -> T { return old == compare ? v : old; }, line);          \
-        if (old != compare) h2d::relax();                                                            \
+        if (old != compare) h2d::relax(line);                                                        \
         return old;                                                                                  \
     }                                                                                                \
     H2D_INLINE T atomicCAS_block(T *p, T c, T v, H2D_LINE) { return atomicCAS(p, c, v, line); }      \
@@ -336,7 +336,7 @@ H2D_INLINE unsigned __lane_id() { return h2d::lane(); }
 typedef long clock_t;
 H2D_INLINE clock_t clock() { return (clock_t)h2d::ticks(); }
 H2D_INLINE long long clock64() { return h2d::ticks(); }
-H2D_INLINE void __nanosleep(unsigned) { h2d::relax(); }
+H2D_INLINE void __nanosleep(unsigned, H2D_LINE) { h2d::relax(line); }
 H2D_INLINE void __trap(H2D_LINE) { h2d::fail("trap", "", line); }
 H2D_INLINE void __brkpt() {}
 #ifdef NDEBUG
@@ -410,6 +410,8 @@ H2D_INLINE double rcbrt(double x) { return 1 / __builtin_cbrt(x); }
 H2D_INLINE float rcbrtf(float x) { return 1 / __builtin_cbrtf(x); }
 H2D_INLINE double exp10(double x) { return __builtin_pow(10, x); }
 H2D_INLINE float exp10f(float x) { return __builtin_powf(10, x); }
+H2D_INLINE double nan(const char *) { return __builtin_nan(""); }
+H2D_INLINE float nanf(const char *) { return __builtin_nanf(""); }
 H2D_INLINE double sinpi(double x) { return __builtin_sin(x * 3.14159265358979323846); }
 H2D_INLINE double cospi(double x) { return __builtin_cos(x * 3.14159265358979323846); }
 H2D_INLINE float sinpif(float x) { return (float)sinpi((double)x); }

@@ -43,7 +43,7 @@ enum Touch { READ, WRITE, CHANGE };  // CHANGE: by an atomic
 // Checks an access of size bytes, and returns whether other processes may use this memory at the same time.
 H2D_HIDDEN bool touch(const volatile void *address, size_t size, Touch how, int line);
 H2D_HIDDEN void fence(bool device);  // for the device, or for the block only
-H2D_HIDDEN void relax();  // lets other threads run now and then: called where a thread may wait for another
+H2D_HIDDEN void relax(int line);  // lets other threads run now and then: called where a thread may wait for another
 [[noreturn]] H2D_HIDDEN void fail(const char *kind, const char *text, int line);
 H2D_HIDDEN int print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 H2D_HIDDEN void *take(size_t size);

@@ -20,16 +20,26 @@ using races::READS;
 using races::WRITES;
 uint64_t base;  // the address at which this module is loaded
 
+// Remembers an address that is in use at a tick of the timer, if it is none of those seen since a thread ended last.
+void sample(uintptr_t a) {
+    for (unsigned i = 0; i < sampled && i < MOST_SAMPLED; i++)
+        if (samples[i] == a) return;
+    if (sampled < MOST_SAMPLED) samples[sampled] = a;
+    sampled++;
+}
+
 __attribute__((noinline, cold)) void look(uintptr_t a, size_t n, races::Kind kind, int line, void *pc) {
     if (!running || n == 0) return;
     finish_store();
     if (attention == STOP) {
         fault.kind = STOPPED, fault.line = line, fault.pc = (uint64_t)pc;
+        fault.write = a - arena < real_sizes.arena ? 1 : 2;  // in global or in shared memory
         give_up();
     }
     if (h2d_busy) return;
     if (attention == YIELD) {
         attention = CALM;
+        sample(a);
         if (!shaking) sizes = real_sizes;
         park(READY);
     } else if (shaking && random_number() % 16 == 0) {
@@ -158,6 +168,24 @@ H2D_HIDDEN void __asan_loadN_noabort(uintptr_t a, size_t n) { look(a, n, READS, 
 H2D_HIDDEN void __asan_storeN_noabort(uintptr_t a, size_t n) { look(a, n, WRITES, 0, __builtin_return_address(0)); }
 H2D_HIDDEN void __tsan_read_range(uintptr_t a, size_t n) { look(a, n, READS, 0, __builtin_return_address(0)); }
 H2D_HIDDEN void __tsan_write_range(uintptr_t a, size_t n) { look(a, n, WRITES, 0, __builtin_return_address(0)); }
+// An index beyond an array whose length its type says: a local array, a row of a table, a member of a struct.
+struct Indexed {
+    const char *file;
+    uint32_t line, column;
+    struct Type { uint16_t kind, info; char name[1]; } *array, *index;
+};
+H2D_HIDDEN void __ubsan_handle_out_of_bounds(Indexed *of, uintptr_t value) {
+    if (!running) return;
+    finish_store();
+    unsigned bits = 1u << (of->index->info >> 1);
+    bool negative = (of->index->info & 1) && bits < 128 && (value >> (bits - 1) & 1);
+    long long index = negative && bits < 64 ? (long long)(value | ~0ull << bits) : (long long)value;
+    fault.kind = BOUNDS, fault.line = strcmp(of->file, "kernel.cu") ? 0 : of->line;
+    fault.pc = (uint64_t)__builtin_return_address(0);
+    snprintf(fault.text, sizeof fault.text, "%s\t3\t%lld\t%u", of->array->name, index, of->column);
+    give_up();
+}
+H2D_HIDDEN void __ubsan_handle_out_of_bounds_abort(Indexed *of, uintptr_t value) { __ubsan_handle_out_of_bounds(of, value); }
 H2D_HIDDEN void __tsan_init() {}
 H2D_HIDDEN void __tsan_func_entry(void *) {}
 H2D_HIDDEN void __tsan_func_exit() {}

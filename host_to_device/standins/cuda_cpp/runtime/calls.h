@@ -33,10 +33,10 @@ void fence(bool device) {
     if (races::watching) races::fence(current, device);
 }
 
-void relax() {
+void relax(int line) {
     static unsigned count;
     if (attention == STOP) {
-        fault.kind = STOPPED;
+        fault.kind = STOPPED, fault.line = line;
         give_up();
     }
     if (++count % 64 == 0) park(READY);

@@ -96,6 +96,8 @@ struct Found {
 struct Page { Cell *cells; bool by_bytes; };  // of 1 KiB: a cell a word, or once parts of words are used, a byte
 
 bool watching, partial, any_fence;
+bool repeated;   // some store found the value that the same thread of another block has stored at the same line
+bool patterned;  // the accesses of each block at each line are summed up as well
 uint32_t clock_, barrier;  // the time, and that of this block's last barrier
 uint32_t generation;       // of shared memory: one a block
 uint64_t block;
@@ -106,6 +108,9 @@ Known block_known, thread_known[THREADS];
 Table<Known> told;  // the order that atomics at an address have published
 Table<Page> pages;
 size_t memory;
+// What a block does in global memory at one line: sums over its accesses that do not depend on their order.
+struct Pattern { uint64_t block, hash, count, address; uint32_t site, size; Kind kind; bool several; };
+Table<Pattern> patterns;
 Found found[MOST_FOUND];
 unsigned found_count;
 struct { uintptr_t address; size_t size; uint32_t site; unsigned thread; char old[16]; } pending;  // a store to come
@@ -113,8 +118,9 @@ struct { uintptr_t address; size_t size; uint32_t site; unsigned thread; char ol
 // The memory that an address lies in: the variable as in Found, or -3 if it is not watched.
 int variable_at(uintptr_t address, int *space);
 
-void begin(bool watch) {
-    watching = watch, partial = any_fence = false;
+void begin(bool watch, bool sum_up) {
+    watching = watch, patterned = sum_up, partial = any_fence = repeated = false;
+    patterns.release();
     clock_ = 1, barrier = generation = found_count = 0;
     pending.size = 0;
     for (size_t i = 0; i < told.size; i++)
@@ -195,6 +201,8 @@ void touch(Cell &c, uintptr_t address, size_t size, const Access &now, bool same
         if (!same)
             conflict(c.write) || conflict(c.read) || conflict(c.other_thread) || conflict(c.other_block) ||
                 conflict(c.atomic);
+        else if (c.write.who && (c.write.who & 0xFFF) == (now.who & 0xFFF) && c.write.who != now.who && c.write.site == now.site)
+            repeated = true;
         c.write = now;
     }
     c.written = true;
@@ -214,6 +222,15 @@ void record(uintptr_t address, size_t size, Kind kind, uint32_t site, unsigned t
     int space;
     if (variable_at(address, &space) == -3) return;
     Access now = {who(block, thread, kind), clock_, site};
+    if (patterned && !space) {
+        Pattern *p = patterns.put((((uint64_t)site << 2 | kind) * 0x9E3779B97F4A7C15ull ^ (block + 1) * 0xC2B2AE3D27D4EB4Full) | 1);
+        if (p) {
+            if (!p->count) *p = {block, 0, 0, address, site, (uint32_t)size, kind, false};
+            p->several |= p->address != address;
+            uint64_t mixed = (address ^ (uint64_t)thread << 50) * 0x9E3779B97F4A7C15ull;
+            p->hash += (mixed ^ mixed >> 29) * 0xBF58476D1CE4E5B9ull, p->count++;
+        }
+    }
     uint32_t of = space ? generation : 0;
     for (uintptr_t at = address, end = address + size; at < end;) {
         Page *page = pages.find(at >> 10);

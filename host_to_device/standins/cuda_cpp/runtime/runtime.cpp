@@ -45,7 +45,7 @@ namespace {
 struct Request {
     uint64_t arena, arena_size, table;
     uint64_t control;  // address of two numbers that all processes share: the next block, and whether to stop
-    uint64_t kernel, shared, seed, seeded, alone, chunk, watch, fill;
+    uint64_t kernel, shared, seed, seeded, alone, chunk, watch, fill, strict;
     uint64_t grid[3], block[3];
     double seconds;
 };
@@ -70,7 +70,7 @@ char *heap;
 
 enum { CALM, YIELD, STOP };
 volatile sig_atomic_t attention;
-double ends;
+double ends, began;
 bool shaking;  // a seed is given: threads switch at random accesses
 bool alone;    // no other process runs this kernel
 uint64_t noise;
@@ -85,6 +85,15 @@ struct Registered {  // as the compilers lay it out
 struct Variable { uintptr_t start, size, with_gap; const char *name; int line; bool shared; };
 Variable *variables;
 int variable_count;
+
+// For a check: what the timer has seen of the launch's progress. Samples are the addresses in use at its ticks.
+const unsigned MOST_SAMPLED = 8;
+const double QUIET = 2;  // seconds of the processor's time
+uintptr_t samples[MOST_SAMPLED];
+volatile unsigned sampled;
+uint64_t progress;
+double quiet_since, last_progress;
+volatile uint64_t *control;
 
 uint64_t random_number() {  // xorshift64*
     noise ^= noise >> 12, noise ^= noise << 25, noise ^= noise >> 27;
@@ -118,7 +127,7 @@ EXPORT int h2d_run(const Request *request, void **pointers, Fault *found, void *
     alone = r.alone, shaking = r.seeded;
     Dl_info own;
     base = dladdr((void *)&run_block, &own) ? (uint64_t)own.dli_fbase : 0;
-    races::begin(r.watch);
+    races::begin(r.watch, r.watch == 2);
     noise = (r.seed + 1) * 0x9E3779B97F4A7C15ull | 1;
     for (int i = 0; i < 8; i++) random_number();
     kernel = h2d_kernels + r.kernel, arguments = pointers;
@@ -129,7 +138,10 @@ EXPORT int h2d_run(const Request *request, void **pointers, Fault *found, void *
     for (unsigned i = MOST_THREADS; i-- > 0;) fibers[i].fresh = true, idle[idle_count++] = &fibers[i];
     waits = broken = false, attention = CALM;
     sizes = shaking ? Ranges() : real_sizes;
-    ends = now() + r.seconds;
+    began = last_progress = now(), ends = began + r.seconds;
+    control = (volatile uint64_t *)r.control;
+    strict = r.strict, fill = r.fill, lacking_count = 0;
+    ended = progress = 0, sampled = 0, quiet_since = processor_time();
 
     uint64_t total = r.grid[0] * r.grid[1] * r.grid[2], factor = 1, at = 0;
     if (shaking) {  // a walk over all blocks in steps that share no divisor with their number
@@ -137,7 +149,6 @@ EXPORT int h2d_run(const Request *request, void **pointers, Fault *found, void *
         while (common_divisor(factor, total) != 1);
         at = random_number() % total;
     }
-    volatile uint64_t *control = (volatile uint64_t *)r.control;
     running = true;
     in_kernel = h2d_busy = false;
     set_timer(TICK);
@@ -190,10 +201,23 @@ EXPORT uint64_t h2d_unwritten(uint64_t start, uint64_t nbytes, uint64_t each, ui
 EXPORT const char *h2d_races() {
     static char *text;
     static size_t size;
-    if (!races::watching) return "";
+    if (!races::watching && !lacking_count) return "";
     free(text);
     FILE *file = open_memstream(&text, &size);
-    fprintf(file, "%d\n", races::partial);
+    fprintf(file, "%d\t%d\n", races::watching && races::partial, races::watching && races::repeated);
+    for (unsigned i = 0; i < lacking_count; i++) {
+        const Lacking &l = lacking[i];
+        fprintf(file, "lacking\t%d\t%d\t%d\t%d\t%d\t%d\t%llu\t%llu\t%u\t%llu\n", l.what, l.line, l.lane, l.other, l.lanes,
+                l.line_of_other, l.mask, (unsigned long long)l.block, l.thread, (unsigned long long)l.count);
+    }
+    for (size_t i = 0; races::watching && i < races::patterns.size; i++) {
+        const races::Table<races::Pattern>::Row &row = races::patterns.rows[i];
+        if (!row.key) continue;
+        const races::Pattern &p = row.value;
+        fprintf(file, "pattern\t%u\t%d\t%llu\t%llu\t%llu\t%d\t%llu\t%u\n", p.site, p.kind, (unsigned long long)p.block,
+                (unsigned long long)p.hash, (unsigned long long)p.count, p.several, (unsigned long long)p.address, p.size);
+    }
+    if (!races::watching) return fclose(file), text;
     for (unsigned i = 0; i < races::found_count; i++) {
         const races::Found &f = races::found[i];
         bool variable = f.variable >= 0, global = f.variable >= variable_count;

@@ -20,8 +20,26 @@ uint64_t pc_of(void *context) {  // the callers add one, because lines are looke
 
 const double TICK = 0.02;
 
+double processor_time() {
+    timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+// Whether threads have stopped ending although they work: for QUIET seconds of the processor's time none has ended, no
+// block was taken by any process, and at the ticks of that time they used a few addresses only, as a loop that waits.
+bool stuck() {
+    if (ended + control[0] != progress) {
+        progress = ended + control[0], quiet_since = processor_time(), last_progress = now(), sampled = 0;
+        return false;
+    }
+    double worked = processor_time() - quiet_since;  // on a busy machine the clock on the wall counts as well
+    return sampled <= MOST_SAMPLED && (worked > QUIET || (worked > QUIET / 4 && now() - last_progress > 2 * QUIET));
+}
+
 void on_tick(int, siginfo_t *, void *context) {
     if (!running || broken) return;
+    if (attention != STOP && strict && stuck()) ends = 0, fault.address = 1;
     if (attention == STOP) {  // no access since the last tick: a loop without accesses
         fault.kind = STOPPED, fault.pc = pc_of(context) + 1;
         broken = true;
@@ -29,6 +47,9 @@ void on_tick(int, siginfo_t *, void *context) {
         return;
     }
     attention = now() > ends ? STOP : YIELD;
+    // Whether the launch got on until the end: some thread has ended lately, or the threads read ever other addresses.
+    if (attention == STOP && !fault.address)
+        fault.size = strict && (now() - last_progress < (now() - began) / 4 || sampled > MOST_SAMPLED);
     sizes = Ranges();
 }
 

@@ -12,6 +12,7 @@ unsigned order[MOST_THREADS];       // of all threads, warp by warp
 unsigned warp_start[MOST_THREADS + 1];  // where each warp starts in that order
 unsigned warp_count, thread_count, done, current, next_thread, end_thread;
 bool waits;  // some thread of this kernel has waited
+uint64_t ended;  // threads of this launch that have ended
 const Kernel *kernel;
 void **arguments;
 
@@ -30,7 +31,7 @@ void fiber_main() {
             kernel->run(arguments);
             finish_store();
             threads[current].state = DONE;
-            done++;
+            done++, ended++;
         }
         idle[idle_count++] = fiber;
         change(fiber, &home);
@@ -80,6 +81,48 @@ void finish_store() {
     if (races::watching) races::finish(h2d_warp);
 }
 
+// ---------------------------------------------------------------- what a check finds about warps
+
+// Lanes that a warp operation lacks, or whose value a shuffle takes although they do not take part: once for each
+// operation and line, with the lane that was seen first. `other` is the lane that lacks, `line_of_other` where it waits.
+enum Lack { MISSING, VALUE };
+struct Lacking { Lack what; Operation operation; int line, lane, other, lanes, line_of_other; Bits mask; uint64_t block, count; unsigned thread; };
+const unsigned MOST_LACKING = 64;
+Lacking lacking[MOST_LACKING];
+unsigned lacking_count;
+bool strict;    // a check: lanes take part together only at the same line, and what is missing is noted
+uint64_t fill;  // what memory begins with, as in the request
+
+Lacking lacking_of(Lack what, unsigned t, int other, int lanes) {
+    Thread &me = threads[t];
+    unsigned they = t / h2d_warp * h2d_warp + other;
+    int elsewhere = what == MISSING && they < thread_count && threads[they].state != DONE ? threads[they].line : 0;
+    uint64_t block = h2d_block.x + (uint64_t)h2d_grid_dim.x * (h2d_block.y + (uint64_t)h2d_grid_dim.y * h2d_block.z);
+    return {what, me.operation, me.line, int(t % h2d_warp), other, lanes, elsewhere, me.mask, block, 1, t};
+}
+
+void note_lacking(Lack what, unsigned t, int other, int lanes) {
+    Thread &me = threads[t];
+    for (unsigned i = 0; i < lacking_count; i++)
+        if (lacking[i].operation == me.operation && lacking[i].line == me.line) {
+            uint64_t count = ++lacking[i].count;
+            if (lacking[i].what == what || what == VALUE) return;
+            lacking[i] = lacking_of(what, t, other, lanes);
+            lacking[i].count = count;
+            return;
+        }
+    if (lacking_count < MOST_LACKING) lacking[lacking_count++] = lacking_of(what, t, other, lanes);
+}
+
+// The value that a missing lane seems to bring: anything.
+Bits garbage() { return fill == 0x200 ? 0x9E3779B97F4A7C15ull : (fill & 0xFF) * 0x0101010101010101ull; }
+
+int number_of(Bits lanes) {
+    int count = 0;
+    for (; lanes; lanes &= lanes - 1) count++;
+    return count;
+}
+
 Bits full_mask() { return h2d_warp == 64 ? ~0ull : (1ull << h2d_warp) - 1; }
 
 Bits combine(Operation operation, Bits a, Bits b) {
@@ -122,6 +165,10 @@ void exchange(unsigned first, Bits members) {
         if (t.operation == SHUFFLE) {
             bool there = t.source >= 0 && t.source < h2d_warp && (members >> t.source & 1);
             t.result = there ? lanes[t.source].value : t.value;  // in CUDA the second case is undefined
+            if (!there && strict) {
+                note_lacking(VALUE, first + i, t.source, 1);
+                t.result = garbage();
+            }
         } else if (t.operation == MATCH_ALL) {
             t.result = same ? t.mask : 0;
         } else if (t.operation == MATCH_ANY) {
@@ -149,7 +196,7 @@ bool resolve(unsigned first, unsigned count, bool active) {
         bool complete = active || !(members & ~here);
         for (unsigned j = 0; j < count && complete; j++) {
             if (active ? !(here >> j & 1) : !(members >> j & 1)) continue;
-            bool same = lanes[j].operation == t.operation && lanes[j].mask == t.mask;
+            bool same = lanes[j].operation == t.operation && lanes[j].mask == t.mask && (!strict || lanes[j].line == t.line);
             if (!active) complete = same;
             else if (same && lanes[j].line == t.line) members |= 1ull << j;
         }
@@ -203,8 +250,33 @@ void blame_warp() {
     }
 }
 
+// Notes for a check which lanes each waiting group lacks, and lets the groups continue without them.
+void release_incomplete() {
+    for (unsigned first = 0; first < thread_count; first += h2d_warp) {
+        unsigned count = thread_count - first < (unsigned)h2d_warp ? thread_count - first : h2d_warp;
+        Bits alive = 0;
+        for (unsigned i = 0; i < count; i++)
+            if (threads[first + i].state != DONE) alive |= 1ull << i;
+        for (unsigned i = 0; i < count; i++) {
+            Thread &t = threads[first + i];
+            if (t.state != AT_WARP || t.operation == ACTIVE) continue;
+            Bits members = 0;
+            for (unsigned j = i; j < count; j++) {
+                Thread &they = threads[first + j];
+                if (they.state == AT_WARP && they.operation == t.operation && they.line == t.line && they.mask == t.mask)
+                    members |= 1ull << j;
+            }
+            Bits missing = t.mask & alive & ~members;
+            if (missing) note_lacking(MISSING, first + i, __builtin_ctzll(missing), number_of(missing));
+            exchange(first, members);
+        }
+    }
+}
+
 // All threads that have not ended wait for the block: releases them, or reports why they can never continue.
 void release_block() {
+    for (unsigned t = 0; t < thread_count && strict; t++)
+        if (threads[t].state == AT_WARP) return release_incomplete();
     unsigned first = MOST_THREADS, count = 0, last = 0;
     for (unsigned t = 0; t < thread_count; t++) {
         if (threads[t].state == AT_WARP) return blame_warp();
