@@ -1,0 +1,85 @@
+"""What `inferring` writes into an interpreted kernel: Numba's arithmetic for Python's integers and NumPy's floats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from host_to_device.standins.numba_cuda.numbas_types import INTEGERS
+
+ONES = (1 << 64) - 1
+
+
+def wrapping(code: str) -> Callable[[int], int]:
+    """Return the function that takes the upper bits off an integer; `code` is its type."""
+    bits = 8 * int(code[1])
+    half = 1 << bits - 1 if code[0] == "i" else 0
+    mask = (1 << bits) - 1
+    return lambda value: ((value + half) & mask) - half
+
+
+def as_f4(value: Any) -> np.float32:
+    """Return a number as a float32, an integer in one step: not through a float64, which would round twice."""
+    if type(value) is int and not -(1 << 53) < value < 1 << 53:
+        return (np.int64(value) if value < 1 << 63 else np.uint64(value)).astype(np.float32)
+    return np.float32(value)
+
+
+def shifted_left(value: int, by: int) -> int:
+    """Return what PTX's `shl` gives: a shift by 64 bits or more leaves nothing."""
+    return value << by if 0 <= by < 64 else 0
+
+
+def shifted_right(value: int, by: int) -> int:
+    """Return what PTX's `shr` gives: a shift by 64 bits or more leaves the sign."""
+    return value >> by if 0 <= by < 64 else -(value < 0)
+
+
+def power(base: Any, exponent: int) -> Any:
+    """Return a float to the power of an integer, multiplied in the order in which Numba multiplies."""
+    kind, left = type(base), abs(exponent)
+    result = kind(1)
+    while left:
+        if left & 1:
+            result = result * base
+        left >>= 1
+        if left:
+            base = base * base
+    return kind(1) / result if exponent < 0 else result
+
+
+def power_of_integers(base: int, exponent: int) -> int:
+    """Return an integer to the power of an integer, modulo 2**64; below 1 it is 0."""
+    if exponent >= 0:
+        return pow(base, exponent, 1 << 64)
+    if base == 0:
+        raise ZeroDivisionError("0 to a negative power")
+    return base ** (-exponent & 1) if base in (1, -1) else 0
+
+
+def max_of_floats(*values: Any) -> Any:
+    """Return the largest number; a NaN counts only if there is nothing else, as in PTX."""
+    best = values[0]
+    for value in values[1:]:
+        best = best if best > value or value != value else value
+    return best
+
+
+def min_of_floats(*values: Any) -> Any:
+    best = values[0]
+    for value in values[1:]:
+        best = best if best < value or value != value else value
+    return best
+
+
+HELPERS: dict[str, Callable] = {
+    "as_f4": as_f4,
+    "as_f8": np.float64,
+    **{f"wrap_{code}": wrapping(code) for code in INTEGERS},
+    **{
+        each.__name__: each
+        for each in (shifted_left, shifted_right, power, power_of_integers, max_of_floats, min_of_floats)
+    },
+}
