@@ -31,6 +31,8 @@ import numpy as np
 from host_to_device.standins.numba_cuda import declarations, exchanges, helpers
 from host_to_device.standins.numba_cuda.errors import KernelStopped
 from host_to_device.standins.numba_cuda.layouts import as_dtype
+from host_to_device.standins.numba_cuda.numbas_types import INTEGERS
+from host_to_device.standins.numba_cuda.python_numbers import HELPERS as NUMBERS
 from host_to_device.standins.numba_cuda.reading import where
 from host_to_device.standins.numba_cuda.rewriting import (
     MODULES,
@@ -201,6 +203,18 @@ def cast(kind: type[np.generic]) -> Callable:
     return narrowed
 
 
+def as_integer(conversion: Callable) -> Callable:
+    """Return a conversion whose result is one of Python's integers."""
+    return lambda value: int(conversion(value))
+
+
+def constant(value: Any) -> Any:
+    """Return an object of the module as an interpreted kernel sees it; a uint64 remains NumPy's."""
+    if isinstance(value, np.integer):
+        return np.int64(value) if value.dtype.itemsize < 8 else value
+    return as_seen(value)
+
+
 def as_float(value: Any) -> np.floating:
     """Return the result of `float(value)` in a kernel: a float32 stays a float32."""
     return value if type(value) is np.float32 else np.float64(value)
@@ -235,7 +249,9 @@ def interpreted(
     space |= {f"{PREFIX}{each.__name__}": each for each in helpers.KERNEL_HELPERS}
     atomics = [each for each in helpers.KERNEL_HELPERS if each.__name__.startswith("atomic_")]
     space |= {f"{PREFIX}{each.__name__}": helpers.of_array_type(each) for each in atomics}
-    space |= {name: as_seen(plain(value)) for name, value in program.constants.items()}
+    space |= {f"{PREFIX}{name}": helper for name, helper in NUMBERS.items()}
+    space |= {f"{PREFIX}to_{code}": as_integer(cast(np.dtype(code).type)) for code in INTEGERS}
+    space |= {name: constant(plain(value)) for name, value in program.constants.items()}
     space[f"{PREFIX}local"] = lambda shape, dtype: as_seen(np.empty(shape, dtype))
     space[f"{PREFIX}float64"], space["float"] = np.float64, as_float
     space[f"{PREFIX}asked"] = exchanges.asked
@@ -432,7 +448,7 @@ class Interpreter:
 
 
 class WideIntegers:
-    """An array of narrow integers as a kernel sees it: reads return 64 bits, and stored values wrap."""
+    """An array of integers as a kernel sees it: reads return Python's integers, and stored values wrap."""
 
     __slots__ = ("array", "dtype", "half", "mask", "ndim", "shape", "size")
 
@@ -443,11 +459,13 @@ class WideIntegers:
         self.half = 1 << (bits - 1) if array.dtype.kind == "i" else 0
 
     def __getitem__(self, index: Any) -> Any:
+        if type(index) is int and self.ndim == 1:  # by far the most frequent index
+            return self.array.item(index)
         found = self.array[index]
-        return WideIntegers(found) if isinstance(found, np.ndarray) else np.int64(found)
+        return WideIntegers(found) if isinstance(found, np.ndarray) else int(found)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        if type(value) is np.int64:  # by far the most frequent type
+        if type(value) is int:  # by far the most frequent type
             try:
                 self.array[index] = value
                 return
@@ -476,12 +494,10 @@ def as_seen(value: Any) -> Any:
         if value.dtype.names:
             records = value.view(np.recarray)
             return records if value.ndim else records[()]  # without axes it is one record, in its place
-        return WideIntegers(value) if value.dtype.kind in "iu" and value.dtype.itemsize < 8 else value
+        return WideIntegers(value) if value.dtype.kind in "iu" else value
     if type(value) is float:
         return np.float64(value)
-    if isinstance(value, np.integer) and value.dtype.itemsize < 8:
-        return np.int64(value)
-    return value
+    return int(value) if isinstance(value, np.integer) else value
 
 
 class _Brought:
