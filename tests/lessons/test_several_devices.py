@@ -337,15 +337,21 @@ def test_the_bytes_of_the_links_are_those_of_the_chapter(names):
 def test_the_worksheet_names_the_limit(names):
     run(names, "imports", "worksheet-mine", "worksheet-fits", "worksheet-times")
     n, acts = 1e9, 2e9
-    assert names["fewest"]("A10", n, acts) == 1 and names["fewest"]("A10", n, 40e9) == 4
-    assert names["fewest"]("A10", n, 1e12) is None
-    took = names["limits"]("A100", 2, n, 1_000, acts)
-    compute = 6e9 * 1_000 / 2 / (0.4 * 312e12)
-    memory = (6e9 + 15e9) / 1.555e12 + 1e9 * 2 / 2 / 1.555e12
-    assert took == pytest.approx({"compute": compute, "memory": memory, "link": 3e9 / 300e9})
-    rows = [line.split() for line in printed("worksheet").splitlines()[2:]]
-    bounds = [row[2] for row in rows if row[0] in names["LINKS"]]
-    assert bounds == ["compute"] * 3 + ["link", "memory", "memory"]
+    fewest, limit = names["fewest"], names["limit"]
+    assert fewest("A10", 16e9) == 1 and fewest("A10", 56e9) == 4 and fewest("A10", 1e12) is None
+    moved = 6e9 + (28e9 + 2 * acts) / 2
+    for tokens, seconds, what in (
+        (8192, 6e9 * 8192 / 2 / (0.4 * 312e12), "compute"),
+        (64, moved / 1.555e12, "memory"),
+    ):
+        hours = pytest.approx(seconds * names["all_tokens"] / tokens / 3600)
+        assert limit("A100", 2, n, tokens, acts) == (hours, what)
+    assert limit("A10", 2, n, 64, acts) == (
+        pytest.approx(3e9 / 32e9 * names["all_tokens"] / 64 / 3600),
+        "link",
+    )
+    rows = [line.split() for line in printed("worksheet").splitlines()[1:]]
+    assert [row[4] for row in rows] == ["compute"] * 3 + ["link", "memory", "memory"]
 
 
 @pytest.mark.slow
@@ -367,7 +373,7 @@ def test_what_is_shown_agrees_with_its_prediction():
         assert line.split() == [line.split()[0], "True", str(size), "3"]
     rings = [line.split() for line in printed("ring").splitlines()[1:]]
     assert rings == [["2", "True", "1", "524288", "524288"], ["4", "True", "3", "786432", "786432"]]
-    assert printed("ddp-run") == "2 processes, exit code 0\n4 processes, exit code 0\n"
+    assert printed("ddp-run") == "2 ranks: exit code 0\n4 ranks: exit code 0\n"
     waits = [line.split() for line in printed("slow").splitlines()[2:]]
     assert abs(float(waits[0][2]) - 0.3) < 0.1 > float(waits[1][2]) and float(waits[1][1]) >= 0.3
     for line in printed("ring-counted").splitlines():
