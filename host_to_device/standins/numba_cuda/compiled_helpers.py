@@ -12,7 +12,8 @@ import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.core.errors import TypingError
-from numba.core.imputils import impl_ret_borrowed
+from numba.core.imputils import impl_ret_borrowed, lower_builtin
+from numba.core.typing.templates import AbstractTemplate, infer_global
 from numba.extending import intrinsic, overload, register_jitable
 
 from host_to_device.standins.numba_cuda import helpers, signatures
@@ -135,6 +136,41 @@ def _remainder(x, y):
         return -rest if x < 0 else rest
 
     return remainder
+
+
+# Python's `max` and `min`, which Numba has for CUDA without a bool beside a number.
+
+
+def larger(*values):
+    raise NotImplementedError
+
+
+def smaller(*values):
+    raise NotImplementedError
+
+
+def _without_mixed_bools(own, builtin):
+    @infer_global(own)
+    class Template(AbstractTemplate):
+        key = own
+
+        def generic(self, args, kws):
+            bools = [isinstance(each, types.Boolean) for each in args]
+            if any(bools) and not all(bools):
+                kinds = ", ".join(str(types.unliteral(each)) for each in args)
+                raise TypingError(
+                    f"{builtin.__name__}() of a bool and a number: {kinds}. Write int(condition)"
+                )
+            return self.context.resolve_function_type(builtin, args, kws)
+
+    @lower_builtin(own, types.VarArg(types.Any))
+    def lower(context, builder, signature, arguments):
+        found = context.get_function(context.typing_context.resolve_value_type(builtin), signature)
+        return found(builder, arguments)
+
+
+_without_mixed_bools(larger, max)
+_without_mixed_bools(smaller, min)
 
 
 # Device functions with a signature.

@@ -23,12 +23,16 @@ from typing import Any
 
 import numba
 import numpy as np
+from llvmlite import ir
 from numba import types
 from numba.core import errors
+from numba.core.base import BaseContext
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import AnalysisPass, PassManager, register_pass
+from numba.core.dispatcher import Dispatcher
 from numba.core.registry import cpu_target
+from numba.core.targetconfig import ConfigStack
 from numba.np import numpy_support
 
 from host_to_device.standins.numba_cuda import (
@@ -198,6 +202,12 @@ PLAIN_BLOCK = f"""\
             {{kernel}}({PREFIX}position, {SHARED}, {STOP}{{parameters}})"""
 
 
+def _compiled_anew(value: Any) -> Any:
+    """Return a function of `numba.njit` that is compiled for kernels alone; any other object as it is."""
+    is_compiled = isinstance(value, Dispatcher) and hasattr(value, "py_func")
+    return numba.njit(**value.targetoptions)(value.py_func) if is_compiled else value
+
+
 class Module:
     """The text of a kernel's module and the objects that it needs.
 
@@ -213,7 +223,7 @@ class Module:
         for name, value in program.constants.items():
             text = as_text(value)
             if text is None:
-                self.objects[name] = value
+                self.objects[name] = _compiled_anew(value)
             else:
                 lines.append(f"{name} = {text}")
         everything = "".join(ast.unparse(each.tree) for each in (program.kernel, *program.functions.values()))
@@ -222,6 +232,11 @@ class Module:
             for name in NAMES
             if re.search(rf"\b{name}\b", everything)
             or (program.waits and re.search("take_|syncthreads|agreement|anybody|lanes_alive", name))
+        ]
+        lines += [
+            f"{name} = {PREFIX}compiled.{own}"
+            for name, own in (("max", "larger"), ("min", "smaller"))
+            if re.search(rf"\b{name}\(", everything)
         ]
         self.head = "\n".join(lines) + "\n\n"
         self.caching = not self.objects and not program.kernel.filename.startswith("<")
@@ -408,7 +423,8 @@ def infer(module: Module, cut: regions.Cut, arguments: tuple[types.Type, ...]) -
         *arguments,
     )
     try:
-        _infer(space["typed"], signature)
+        with _as_for_cuda():  # what the kernel calls is compiled
+            _infer(space["typed"], signature)
     except _Inferred as inferred:
         found: dict[str, set[types.Type]] = {}
         for name, kind in inferred.typemap.items():
@@ -565,7 +581,7 @@ def _whole(path: Path) -> str | None:
 def _compiled(launch: Callable, module: Module, arguments: tuple[types.Type, ...]) -> Callable:
     shared = module.shared_types()
     sizes, numbers = types.UniTuple(types.int64, 3), types.Array(types.int64, 1, "C")
-    with global_compiler_lock, _aligned_as_for_cuda():
+    with _as_for_cuda():
         launch.compile(
             (types.int64, types.int64, sizes, sizes, numbers, numbers, shared, numbers, *arguments)
         )
@@ -573,11 +589,68 @@ def _compiled(launch: Callable, module: Module, arguments: tuple[types.Type, ...
 
 
 @contextlib.contextmanager
-def _aligned_as_for_cuda() -> Iterator[None]:
-    """Let Numba refuse a record's field that lies at no multiple of its size, as it does for CUDA."""
+def _as_for_cuda() -> Iterator[None]:
+    """Let Numba compile as for CUDA.
+
+    It refuses a record's field that lies at no multiple of its size. Conversions of floats to integers saturate. A
+    division by zero within Numba's own functions, such as powers, is no error. What is compiled in this way stays apart
+    from the program's own functions for the CPU.
+    """
     target = cpu_target.target_context
-    target.strict_alignment = True
-    try:
-        yield
-    finally:
-        del target.strict_alignment
+    own = {
+        (ir.IRBuilder, "fptosi"): _saturating("fptosi"),
+        (ir.IRBuilder, "fptoui"): _saturating("fptoui"),
+        (BaseContext, "_compile_subroutine_no_cache"): _compile_subroutine,
+    }
+    with global_compiler_lock:
+        plain = {(owner, name): getattr(owner, name) for owner, name in own}
+        compiled, target.cached_internal_func = target.cached_internal_func, _SUBROUTINES
+        target.strict_alignment = True
+        for (owner, name), function in own.items():
+            setattr(owner, name, function)
+        try:
+            yield
+        finally:
+            for (owner, name), function in plain.items():
+                setattr(owner, name, function)
+            del target.strict_alignment
+            target.cached_internal_func = compiled
+
+
+_SUBROUTINES: dict = {}  # Numba's own functions, as they are compiled for kernels
+_plain_subroutine = BaseContext._compile_subroutine_no_cache
+
+
+def _compile_subroutine(
+    context: BaseContext,
+    builder: ir.IRBuilder,
+    impl: Callable,
+    sig: Any,
+    locals: dict | None = None,
+    flags: Flags | None = None,
+) -> Any:
+    """Compile one of Numba's own functions with NumPy's rules for errors, in the place of Python's."""
+    if flags is None:
+        flags = Flags()
+        flags.error_model = "numpy"
+        stack = ConfigStack()
+        if stack and stack.top().is_set("nrt") and stack.top().nrt:
+            flags.nrt = True
+    return _plain_subroutine(context, builder, impl, sig, locals=locals, flags=flags)
+
+
+def _saturating(name: str) -> Callable:
+    """Return the builder's conversion of a float to an integer as NVVM's compiler makes it (`saturating`)."""
+
+    def convert(builder: ir.IRBuilder, value: ir.Value, target: ir.IntType, name_: str = "") -> ir.Value:
+        wide = ir.IntType(max(16, target.width))
+        kind = ir.FunctionType(wide, [value.type])
+        code = {"half": "f16", "float": "f32"}.get(str(value.type), "f64")
+        function = builder.module.declare_intrinsic(f"llvm.{name}.sat.{wide}.{code}", fnty=kind)
+        found = builder.call(function, [value])
+        if code == "f64" or wide.width == 64:  # of a NaN the intrinsic makes 0
+            is_nan = builder.fcmp_unordered("uno", value, value)
+            found = builder.select(is_nan, ir.Constant(wide, 1 << wide.width - 1), found)
+        return found if wide == target else builder.trunc(found, target, name_)
+
+    return convert

@@ -74,6 +74,19 @@ def _parsed(text: str) -> tuple[list[Any], Any]:
     )
 
 
+def declared_kind(declared: str, number: int | None) -> Any:
+    """Return the dtype of an argument, or of the result if there is no number; None if it depends on the call.
+
+    An array's is its dtype with the number of its axes.
+    """
+    cases = _read(declared)
+    if len(cases) > 1:
+        return None
+    [(arguments, result)] = cases
+    found = result if number is None else arguments[number]
+    return None if isinstance(found, str) else found
+
+
 def has_result(declared: str) -> bool:
     """Return whether the result of a device function has to be converted."""
     return any(result is not None and not isinstance(result, str) for _, result in _read(declared))
@@ -112,7 +125,8 @@ def _converted(value: Any, dtype: Any, declared: str) -> Any:
         raise refusal(f"{kind} is given where the signature {declared} says {dtype}")
     if isinstance(value, complex | np.complexfloating) and dtype.kind != "c":
         raise refusal(f"a complex number is given where the signature {declared} says {dtype}")
-    return cast(dtype.type)(value)
+    found = cast(dtype.type)(value)
+    return int(found) if dtype.kind in "iu" else found
 
 
 def as_declared(given: tuple, declared: str, number: int) -> Any:

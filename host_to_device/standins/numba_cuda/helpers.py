@@ -10,6 +10,8 @@ import math
 
 import numpy as np
 
+from host_to_device.standins.numba_cuda.saturating import saturated
+
 WARP_SIZE = 32
 
 
@@ -273,10 +275,12 @@ def signed(bits):
 
 
 def as_stored(array, value):
-    """Return a value as it is stored in an array: integers wrap."""
+    """Return a value as it is stored in an array: integers wrap, floats saturate."""
     dtype = array.dtype
     if dtype.kind not in "iu":
         return dtype.type(value)
+    if isinstance(value, float | np.floating):
+        return saturated(value, dtype)
     bits = 8 * dtype.itemsize
     half = 1 << (bits - 1) if dtype.kind == "i" else 0
     return ((int(value) + half) & ((1 << bits) - 1)) - half
