@@ -43,6 +43,7 @@ from host_to_device.standins.numba_cuda.rewriting import (
     SharedArray,
     syncs,
 )
+from host_to_device.standins.numba_cuda.saturating import saturated
 
 
 def for_warps_of(size: int, function: Callable) -> Callable:
@@ -189,16 +190,18 @@ def keep_float32(function: Callable) -> Callable:
 
 
 def cast(kind: type[np.generic]) -> Callable:
-    """Return the conversion to a type. An integer loses its upper bits and is then kept in 64 bits."""
+    """Return the conversion to a type. A float saturates; an integer loses its upper bits. Both are kept in 64 bits."""
     if not issubclass(kind, np.integer):
         return kind
-    bits = 8 * np.dtype(kind).itemsize
+    dtype = np.dtype(kind)
+    bits = 8 * dtype.itemsize
     mask, half = (1 << bits) - 1, 1 << (bits - 1) if issubclass(kind, np.signedinteger) else 0
     wide = np.uint64 if kind is np.uint64 else np.int64
 
     def narrowed(value: Any) -> np.integer:
-        whole = int(value) if math.isfinite(value) else 0
-        return wide(((whole + half) & mask) - half)
+        if isinstance(value, float | np.floating):
+            return wide(saturated(value, dtype))
+        return wide(((int(value) + half) & mask) - half)
 
     return narrowed
 
@@ -220,6 +223,11 @@ def as_float(value: Any) -> np.floating:
     return value if type(value) is np.float32 else np.float64(value)
 
 
+def as_int(value: Any = 0) -> int:
+    """Return the result of `int(value)` in a kernel, which has 64 bits."""
+    return saturated(value, np.dtype(np.int64)) if isinstance(value, float | np.floating) else int(value)
+
+
 def plain(value: Any) -> Any:
     """Return the interpreter's counterpart of a constant that only Numba understands; others as they are."""
     if isinstance(value, type) and issubclass(value, np.generic):
@@ -232,6 +240,8 @@ def plain(value: Any) -> Any:
         return _Math()
     if value is float:
         return as_float
+    if value is int:
+        return as_int
     if getattr(value, "__module__", "") == "math":
         return keep_float32(value)
     return value
@@ -254,6 +264,7 @@ def interpreted(
     space |= {name: constant(plain(value)) for name, value in program.constants.items()}
     space[f"{PREFIX}local"] = lambda shape, dtype: as_seen(np.empty(shape, dtype))
     space[f"{PREFIX}float64"], space["float"] = np.float64, as_float
+    space["int"] = as_int
     space[f"{PREFIX}asked"] = exchanges.asked
     for function in (declarations.as_declared, declarations.result_as_declared):
         space[f"{PREFIX}{function.__name__}"] = function
@@ -472,7 +483,7 @@ class WideIntegers:
             except OverflowError:  # the value wraps, as below
                 pass
         if not isinstance(value, int):
-            value = int(value) if isinstance(value, float | np.floating) and math.isfinite(value) else value
+            value = saturated(value, self.dtype) if isinstance(value, float | np.floating) else value
             value = int(value) if isinstance(value, np.integer | np.bool_) else value
         if isinstance(value, int):
             value = ((value + self.half) & self.mask) - self.half
