@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from host_to_device.checking.negatives import FromEnd
 from host_to_device.standins.numba_cuda.interpreting import as_seen
 from host_to_device.standins.numba_cuda.rewriting import SharedArray
 
@@ -104,6 +105,8 @@ class Moment:
     most: float = math.inf  # how many accesses there may be
     # The accesses of the running thread by kind and place: all accesses of one line share a record.
     turn: dict[tuple, Access] = field(default_factory=dict)
+    # Whether a store found the value that the same thread of another block has stored there at the same line.
+    repeated: bool = False
     last: tuple[str, int] | None = None  # where the last access was, and in which memory
     last_space: str = ""
     notes: Any = None  # gets every access, if notes are asked for
@@ -291,6 +294,8 @@ class Memory:
         else:
             if not same:
                 self.conflict(address, of, now, write, read, other_thread, other_block, atomic)
+            elif write is not None and write.block != now.block and write.thread == now.thread:
+                moment.repeated = moment.repeated or write.place == place
             cell[0] = now
         self.written.add(address)
 
@@ -362,8 +367,10 @@ class Tracked:
         address = self.base
         for position, size, step in zip(index, self.shape, self.steps, strict=True):
             if not 0 <= position < size:
-                self.outside(index, kind, depth + 1)
-                return None
+                if type(position) is not FromEnd or position < -size:
+                    self.outside(index, kind, depth + 1)
+                    return None
+                address += size * step
             address += int(position) * step
         return address
 
@@ -395,7 +402,8 @@ class Tracked:
         """Return a part of the array, or None where an index is outside."""
         positions = index if type(index) is tuple else (index,)
         for position, size in zip(positions, self.shape, strict=False):
-            if type(position) is not slice and not 0 <= position < size:
+            from_end = type(position) is FromEnd and position >= -size
+            if type(position) is not slice and not from_end and not 0 <= position < size:
                 self.outside(
                     tuple(-1 if type(each) is slice else each for each in positions), READ, depth + 1
                 )

@@ -11,6 +11,8 @@ from host_to_device.checking.racing import Party, advice_for, does, kind_of_race
 from host_to_device.checking.report import Finding
 from host_to_device.standins.numba_cuda.launching import Launch
 
+OF_A_BLOCK = "Put cuda.syncthreads() between the two: in a block of several warps, threads of other warps race here as well."
+
 
 @dataclass
 class Cause:
@@ -39,6 +41,7 @@ class Causes:
         self.launch, self.warp_size = launch, warp_size
         self.schedule = 0  # the one that runs
         self.by_key: dict[tuple, Cause] = {}
+        self.of_block = False  # whether lanes of one warp lack a barrier of the block (`Run.lacks_a_barrier`)
 
     def note(self, fault: Fault | BarrierFault, times: int = 1, beyond_warp: bool = False) -> None:
         """Take in a fault that the running schedule reports."""
@@ -71,6 +74,15 @@ class Causes:
     def drop_if_used(self) -> None:
         """Drop the causes that `if_used` returns, because no result depends on them."""
         self.by_key = {key: each for key, each in self.by_key.items() if not each.fault.if_used}
+
+    def within_warp(self) -> bool:
+        """Return whether lanes of one warp race in shared memory, and no threads of different warps."""
+        races = [
+            each
+            for each in self.by_key.values()
+            if isinstance(each.fault, Fault) and each.fault.other is not None and each.fault.space == "shared"
+        ]
+        return bool(races) and not any(each.beyond_warp for each in races)
 
     def findings(self) -> list[Finding]:
         """Return a finding for each cause.
@@ -108,6 +120,7 @@ class Causes:
         if fault.other is not None:
             kind, pair, text = self._race(fault, fault.other)
             advice = advice_for(pair, access.block == fault.other.block) if kind == "race" else ""
+            advice = OF_A_BLOCK if kind != "race" and self.of_block else advice
             lines += [fault.other.place[1]] if fault.other.place[1] != lines[0] else []
         elif kind == "out of bounds":
             text, advice = f"{thread} {_outside(fault)}", _guard(fault)
@@ -196,7 +209,7 @@ def _outside(fault: Fault) -> str:
     """Return what a thread does outside of an array, and where the array ends."""
     text = f"{does(fault.access.kind, _element(fault))}, but {fault.array}"
     if _is_before(fault):
-        return f"{text} begins at index 0: Numba counts a negative index from the end, CUDA C++ does not"
+        return f"{text} begins at index 0: Numba counts a negative index from the end, which is rarely meant"
     if len(fault.shape) == 1:
         size = fault.shape[0]
         return f"{text} has {size:,} element{'s' * (size != 1)}"

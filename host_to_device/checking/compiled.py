@@ -159,6 +159,7 @@ class Launched:
         self.stop = np.zeros(watched.NUMBERS, np.int64)
         self.stop[watched.GENERATION] = 1
         self.ran = self.skipped = 0
+        self.unfit: dict[tuple[str, int, str], tuple[float, int]] = {}  # as a `Watch` has it
         self.sampled = False
 
     @staticmethod
@@ -244,7 +245,18 @@ class Launched:
 
     def tell(self, report: Callable) -> None:
         for row in self.faults[: self.stop[watched.FAULTS]]:
+            if row[watched.KIND] == watched.UNFIT:
+                self.note_unfit(row)
+                continue
             report(self.fault(row), int(row[watched.COUNT]), bool(row[watched.BEYOND]))
+
+    def note_unfit(self, row: np.ndarray) -> None:
+        """Note a float that an integer type cannot hold."""
+        value, code, found = row[watched.INDEX : watched.INDEX + 3]
+        signed, bits = divmod(int(code), 1000)
+        dtype = np.dtype(f"{'int' if signed else 'uint'}{bits}")
+        key = (*self.watch.sites[int(row[watched.SITE])][1], dtype.name)
+        self.unfit[key] = float(value.view(np.float64)), int(np.int64(found).astype(dtype))
 
     def fault(self, row: np.ndarray) -> Fault:
         kind, place = KINDS[int(row[watched.KIND])], int(row[watched.PLACE])
@@ -268,6 +280,11 @@ class Launched:
     def access(self, block: int, thread: int, site: int) -> Access:
         kind, place = self.watch.sites[site]
         return Access(block, thread, 0, 0, 0, 0, kind, place)
+
+    @property
+    def repeated(self) -> bool:
+        """Whether a store found the value that the same thread of another block has stored there at the same line."""
+        return bool(self.stop[watched.REPEATED])
 
     def turn(self) -> int:
         """Return how many accesses the running thread has made."""

@@ -12,13 +12,13 @@ import copy
 from dataclasses import replace
 
 from host_to_device.checking.accesses import ATOMIC, READ, WRITE
+from host_to_device.checking.negatives import Indices, is_plain
 from host_to_device.standins.numba_cuda import random
 from host_to_device.standins.numba_cuda.rewriting import (
     PREFIX,
     SHARED,
     STOP,
     SYNC,
-    THREAD,
     WARP_SYNCS,
     Program,
 )
@@ -51,12 +51,21 @@ def instrumented(program: Program) -> tuple[Program, list[tuple[str, tuple[str, 
     state = f"{SHARED}[{len(program.shared)}]"
     functions = {}
     for name, each in [*program.functions.items(), ("", program.kernel)]:
-        tree = _Instrument(each.filename, sites, state).visit(copy.deepcopy(each.tree))
+        tree = Indices(_from_start).visit(copy.deepcopy(each.tree))
+        tree = _Instrument(each.filename, sites, state).visit(tree)
         functions[name] = replace(each, tree=ast.fix_missing_locations(tree))
     kernel = functions.pop("")
     if len(sites) >= MOST_SITES:
         raise CannotWatch("it has too many accesses in its source")
     return replace(program, kernel=kernel, functions=functions), sites
+
+
+def _from_start(array: ast.expr, axis: int, number: int) -> ast.expr:
+    """Return a negative index of the source counted from the start, `a.shape[axis] - 1` for -1."""
+    if not isinstance(array, ast.Name):
+        raise CannotWatch("it counts from the end of a part of an array")
+    shape = ast.Attribute(ast.Name(array.id, ast.Load()), "shape", ast.Load())
+    return ast.BinOp(ast.Subscript(shape, ast.Constant(axis), ast.Load()), ast.Sub(), ast.Constant(-number))
 
 
 class _Instrument(ast.NodeTransformer):
@@ -74,18 +83,9 @@ class _Instrument(ast.NodeTransformer):
         hidden = [site, ast.Name(STOP, ast.Load()), copy.deepcopy(self.state)]
         return ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [*arguments, *hidden], []), node)
 
-    @staticmethod
-    def is_plain(owner: ast.expr) -> bool:
-        """Return whether a subscript reads a tuple, and not one of the learner's arrays."""
-        if isinstance(owner, ast.Name):
-            return owner.id in (THREAD, SHARED)
-        return isinstance(owner, ast.Tuple) or (
-            isinstance(owner, ast.Attribute) and owner.attr in ("shape", "strides")
-        )
-
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         self.generic_visit(node)
-        if self.is_plain(node.value) or not isinstance(node.ctx, ast.Load):
+        if is_plain(node.value) or not isinstance(node.ctx, ast.Load):
             return node
         return self.call(LOAD, READ, node, node.value, node.slice)
 
@@ -154,7 +154,7 @@ class _Instrument(ast.NodeTransformer):
         return ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], value), node)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        if isinstance(node.value, ast.Subscript) and not self.is_plain(node.value.value):
+        if isinstance(node.value, ast.Subscript) and not is_plain(node.value.value):
             raise CannotWatch("it uses fields of a record")
         return self.generic_visit(node)
 

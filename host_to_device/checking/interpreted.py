@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from host_to_device.checking import negatives
 from host_to_device.checking.accesses import (
     NONSENSE,
     Fault,
@@ -25,7 +26,8 @@ from host_to_device.checking.accesses import (
 )
 from host_to_device.checking.notes import Notes
 from host_to_device.checking.places import has_atomics
-from host_to_device.standins.numba_cuda import helpers
+from host_to_device.checking.repeats import Recorder
+from host_to_device.standins.numba_cuda import helpers, saturating
 from host_to_device.standins.numba_cuda.flow import makes_local
 from host_to_device.standins.numba_cuda.interpreting import (
     Interpreter,
@@ -70,7 +72,14 @@ def _atomics() -> dict[str, Callable]:
     return {name: recorded(name) for name in plain}
 
 
-class _Switching(Lower):
+class _Marking(Lower):
+    """Also marks the negative indices that stand in the source."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return self.generic_visit(negatives.named(node))
+
+
+class _Switching(_Marking):
     """Also lets the other threads take their turns after every atomic, as the threads of a GPU run at once."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
@@ -118,7 +127,7 @@ class Watch(Interpreter):
     switch
         Whether another thread takes its turn after every atomic.
     notes
-        Gets every access, if the check was asked for notes on performance.
+        Gets every access: for notes on performance, or for what each block does.
     """
 
     def __init__(
@@ -134,23 +143,29 @@ class Watch(Interpreter):
         fill: int = NONSENSE,
         accesses: float = math.inf,
         switch: bool = False,
-        notes: Notes | None = None,
+        notes: Notes | Recorder | None = None,
     ) -> None:
         self.moment = Moment(warp_size=warp_size, most=accesses, notes=notes)
         self.report, self.fill = report, fill
         self.current = (0, 0)
-        own: dict[str, Callable] = {**_atomics(), "fence": self.moment.fence, "local": self.local}
+        own: dict[str, Any] = {**_atomics(), "fence": self.moment.fence, "local": self.local}
         own["fence_block"] = lambda: self.moment.fence(device=False)
         own |= lane_helpers(warp_size)
         program = switching(program) if switch else program
         program = replace(
             program, constants={key: self.constant(key, value) for key, value in program.constants.items()}
         )
-        lower = _Switching if switch else Lower
+        lower = _Switching if switch else _Marking
+        for each in (*program.functions.values(), program.kernel):
+            for number in negatives.numbers(each.tree):
+                own[f"{negatives.FROM_END}{-number}".removeprefix(PREFIX)] = negatives.FromEnd(number)
         super().__init__(
             program, grid, block, (), order, seconds, interpreted(program, own, lower), warp_size
         )
         self.ran = self.skipped = 0
+        # By file, line and integer type: the first float that does not fit the type, and what a GPU makes of it.
+        self.unfit: dict[tuple[str, int, str], tuple[float, int]] = {}
+        self.sources = {each.filename for each in (*program.functions.values(), program.kernel)}
         self.sampled = False
         self.ended: float | None = None  # when the last thread ended
         # A wait knows only its line; device functions may be in other files.
@@ -212,6 +227,19 @@ class Watch(Interpreter):
         KernelStopped
             If the time is over.
         """
+        with saturating.heard(self.hear_unfit):
+            self.run_blocks(blocks, arguments, share)
+
+    def hear_unfit(self, value: float, dtype: np.dtype, found: int) -> None:
+        """Note a float that an integer type cannot hold, with the line that converts it."""
+        frame = sys._getframe(1)
+        while frame is not None and frame.f_code.co_filename not in self.sources:
+            frame = frame.f_back
+        if frame is not None:
+            place = frame.f_code.co_filename, frame.f_lineno
+            self.unfit.setdefault((*place, dtype.name), (value, found))
+
+    def run_blocks(self, blocks: Iterable[int], arguments: tuple, share: float) -> None:
         began = time.monotonic()
         left = list(blocks)
         while left:
@@ -247,6 +275,11 @@ class Watch(Interpreter):
     def counted(self) -> int:
         """How many accesses there were."""
         return self.moment.accesses
+
+    @property
+    def repeated(self) -> bool:
+        """Whether a store found the value that the same thread of another block has stored there at the same line."""
+        return self.moment.repeated
 
     def coverage(self, tracked: Tracked) -> tuple[int, tuple[int, ...]]:
         """Return how many elements of an array have been written, and the index of the first that has not."""

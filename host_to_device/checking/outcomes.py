@@ -80,6 +80,26 @@ def differs_by(array: str) -> str:
     return f"{array} differs by"
 
 
+def unfit_texts(unfit: dict[tuple[str, int, str], tuple[float, int]]) -> list[str]:
+    """Return a remark for each line that converts a float to an integer type that cannot hold it.
+
+    Parameters
+    ----------
+    unfit
+        By file, line and integer type: the float, and what an NVIDIA GPU makes of it.
+    """
+    found = []
+    for (_, line, name), (value, stored) in sorted(unfit.items()):
+        dtype = np.dtype(name)
+        with np.errstate(all="ignore"):
+            on_cpu = int(np.float64(value).astype(np.int32 if dtype.itemsize < 4 else np.int64).astype(dtype))
+        cpu = f", most CPUs {on_cpu:,}" if np.isfinite(value) and on_cpu != stored else ""
+        found.append(
+            f"Line {line}: {value:,} does not fit {name}: undefined in C; NVIDIA GPUs store {stored:,}{cpu}."
+        )
+    return found
+
+
 def rounding_text(array: str, size: float, atomically: bool) -> str:
     """Return the remark that an array's sums round otherwise in another order."""
     order = "atomically, in no fixed order" if atomically else "in another order"

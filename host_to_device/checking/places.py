@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Iterator
 from typing import Any
 
-from host_to_device.standins.numba_cuda.rewriting import PREFIX, Program
+from host_to_device.standins.numba_cuda.rewriting import PREFIX, WARP_SYNCS, Program, syncs
 
 Place = tuple[str, int]  # file and line
 
@@ -19,6 +19,13 @@ def has_atomics(tree: ast.AST) -> bool:
     )
 
 
+def is_for_warps(tree: ast.AST) -> bool:
+    """Return whether rewritten code calls an operation of a warp, or asks for a thread's lane."""
+    lane = f"{PREFIX}laneid"
+    asks = any(isinstance(node, ast.Name) and node.id == lane for node in ast.walk(tree))
+    return asks or any(ast.literal_eval(each.args[0]) in WARP_SYNCS for each in syncs(tree))
+
+
 class Source:
     """The source of a kernel and of the device functions that it calls."""
 
@@ -26,6 +33,8 @@ class Source:
         self.kernel = program.kernel
         self.functions = (program.kernel, *program.functions.values())
         self.files = {each.filename for each in self.functions}
+        # Whether it calls what is for warps, or asks for a thread's lane.
+        self.is_for_warps = any(is_for_warps(each.tree) for each in self.functions)
         self.has_atomics = any(has_atomics(each.tree) for each in self.functions)
 
     def _whiles(self) -> Iterator[tuple[str, ast.While]]:

@@ -42,6 +42,27 @@ class Done(NamedTuple):
     what: Any
 
 
+class Recorder:
+    """Takes down the accesses to global memory of an interpreted launch, as the notes on performance do."""
+
+    def __init__(self) -> None:
+        # Block, kind, place and array → which threads reached which addresses.
+        self.done: dict[tuple, set[tuple[int, int]]] = {}
+
+    def access(
+        self, place: tuple, kind: str, space: str, name: str, address: int, size: int, block: int, thread: int
+    ) -> None:
+        """Take down one access."""
+        if space == "global":
+            self.done.setdefault((block, kind, place, name), set()).add((thread, address))
+
+    def barrier(self, block: int) -> None:
+        """Ignore a barrier."""
+
+    def end_of_block(self, block: int) -> None:
+        """Ignore the end of a block."""
+
+
 def repeated_stores(done: Iterable[Done], grid: Block) -> list[str]:
     """Return a remark for each line at which blocks along an axis of the grid repeat one another's stores.
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from host_to_device.checking.accesses import FILLS, NONSENSE, OutOfBudget, TrackedRecord
+from host_to_device.checking.accesses import FILLS, NONSENSE, Fault, OutOfBudget, TrackedRecord
 from host_to_device.checking.causes import Causes, essence
 from host_to_device.checking.interpreted import Watch
 from host_to_device.checking.notes import Note, Notes, line_events
@@ -21,9 +22,12 @@ from host_to_device.checking.outcomes import (
     differs_by,
     orders_of,
     rounding_text,
+    unfit_texts,
     unwritten_text,
 )
 from host_to_device.checking.places import Place, Source
+from host_to_device.checking.racing import larger_block
+from host_to_device.checking.repeats import Done, Recorder, repeated_stores
 from host_to_device.checking.report import Finding, Report
 from host_to_device.standins.copies import overlapping_copies
 from host_to_device.standins.numba_cuda import inferring
@@ -94,7 +98,9 @@ class Run:
         self.compiled: CompiledWatch | None = None
         self.compiling = 0.0  # seconds
         self.accesses = self.done = 0
+        self.repeated = False  # whether blocks have stored what other blocks have stored before
         self.partial: list[str] = []
+        self.unfit: dict[tuple[str, int, str], tuple[float, int]] = {}  # as a `Watch` has it
         self.remarks = remarks
 
     def report(self) -> Report:
@@ -103,9 +109,14 @@ class Run:
         self.confirm(results)
         failures = [result.failure for result in results if result.failure is not None]
         whole = [result for result in results if not result.skipped and result.failure is None]
+        if self.threads <= self.options.warp_size and self.causes.within_warp():
+            self.causes.of_block = self.lacks_a_barrier()
         findings = [*self.causes.findings(), *failures, *self.unwritten(whole)]
         if not findings:
             findings = self.order_dependence(whole)
+        if self.repeated and not findings:
+            self.remarks += self.repeats()
+        self.remarks += unfit_texts(self.unfit)
         notes = self.notes() if self.options.notes else ()
         return Report(
             self.kernel.__name__,
@@ -276,6 +287,7 @@ class Run:
                 result.failure = self.stuck(watch.at, watch.moment.last_space, places[-1])
         except OutOfBudget:
             if trial and most > TRIAL:
+                self.unfit |= watch.unfit
                 raise
             self.out_of_budget()
             watch.skipped += 1
@@ -330,6 +342,9 @@ class Run:
     def ended(self, result: Result, engine: Watch | Launched) -> Result:
         """Take in what an engine counted, and return its result with the coverage of the outputs."""
         self.accesses += engine.counted
+        self.repeated = self.repeated or engine.repeated
+        for key, found in engine.unfit.items():
+            self.unfit.setdefault(key, found)
         result.skipped = engine.skipped
         if engine.sampled:
             self.partial.append(
@@ -468,6 +483,74 @@ class Run:
         return Finding(
             kind, text, self.source.kernel.filename, lines, array=array, index=index, space="global"
         )
+
+    # -- what one more run shows
+
+    def lacks_a_barrier(self) -> bool:
+        """Return whether lanes of the only warp race because a barrier of the block is missing.
+
+        A block of one warp hides that. So one block of two warps runs: if threads of both race, or leave their shared
+        arrays and the kernel calls nothing that is for warps, the barrier is one of the block.
+        """
+        faults: list[Any] = []
+        larger = larger_block(self.launch.block, self.options.warp_size)
+        shared = shared_arrays(self.launch.arrays, 2 * self.launch.shared)
+        watch = Watch(
+            self.typed,
+            self.launch.grid,
+            larger,
+            shared,
+            faults.append,
+            seconds=2.0,
+            warp_size=self.options.warp_size,
+            accesses=NOTED_ACCESSES,
+        )
+        _, arguments = self.arguments(watch)
+        with suppress(Exception, KernelStopped), time_limit(2.0):
+            watch.run([0], arguments)
+        size = self.options.warp_size
+        in_shared = [each for each in faults if isinstance(each, Fault) and each.space == "shared"]
+        for each in in_shared:
+            if each.other is not None and each.access.thread // size != each.other.thread // size:
+                return True
+        return any(each.kind == "out of bounds" for each in in_shared) and not self.source.is_for_warps
+
+    def repeats(self) -> list[str]:
+        """Return a remark for stores that blocks repeat because the index lacks `blockIdx`."""
+        grid = self.launch.grid
+        chosen = sorted({0} | {math.prod(grid[:axis]) for axis in range(3) if grid[axis] > 1})
+        recorder = Recorder()
+        watch = Watch(
+            self.typed,
+            grid,
+            self.launch.block,
+            shared_arrays(self.launch.arrays, self.launch.shared),
+            lambda fault: None,
+            seconds=max(1.0, self.left()),
+            warp_size=self.options.warp_size,
+            accesses=NOTED_ACCESSES,
+            notes=recorder,
+        )
+        _, arguments = self.arguments(watch)
+        try:
+            with time_limit(max(1.0, self.left())):
+                watch.run(chosen, arguments)
+        except (Exception, KernelStopped):  # without all of its accesses nothing can be said
+            return []
+        indices = {each.name: each for memory in watch.memories for each in memory.arrays}
+        done = [
+            Done(
+                self.launch.position(block, 0)[0],
+                kind,
+                place,
+                array,
+                indices[array].index_of(min(at for _, at in touched) // indices[array].memory.unit),
+                len({at for _, at in touched}) > 1,
+                frozenset(touched),
+            )
+            for (block, kind, place, array), touched in recorder.done.items()
+        ]
+        return repeated_stores(done, grid)
 
     # -- notes on performance
 

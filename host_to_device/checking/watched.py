@@ -30,8 +30,8 @@ from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStoppe
 OPTIONS: Any = {"error_model": "numpy", "nogil": True, "_nrt": False}
 
 # Places in `stop`.
-BLOCK, TURN, EPOCH, GENERATION, ACCESSES, FAULTS, MOST, LAST, BEFORE, TURN_BEGAN = range(1, 11)
-NUMBERS = 11
+BLOCK, TURN, EPOCH, GENERATION, ACCESSES, FAULTS, MOST, LAST, BEFORE, TURN_BEGAN, REPEATED = range(1, 12)
+NUMBERS = 12
 # Columns of `ranges`, one row an allocation: its bytes, its cells, bytes a cell, whether it begins unwritten, and
 # where the bytes are that fill it (-1: it keeps what the previous block has left).
 START, END, FIRST_CELL, UNIT, FRESH, FILL = range(6)
@@ -41,7 +41,7 @@ CELL = 12
 # Columns of `faults`.
 KIND, SITE, FAULT_BLOCK, FAULT_TURN, OTHER, PLACE, RANGE, COUNT, BEYOND, DIMENSIONS, INDEX = range(11)
 FAULT = INDEX + 4
-OUT_OF_BOUNDS, RACE, UNINITIALISED = 1, 2, 3
+OUT_OF_BOUNDS, RACE, UNINITIALISED, UNFIT = 1, 2, 3, 4
 READING, WRITING, ATOMICALLY = 0, 1, 2
 WARP = 32
 
@@ -193,6 +193,10 @@ def _touch(address, size, kind, site, same, stop, state):
                     found = _conflict(cells, cell, column, now, place + part, k, site, stop, faults)
             if not found and kind == WRITING:
                 _conflict(cells, cell, ATOMIC_CELL, now, place + part, k, site, stop, faults)
+        elif kind == WRITING:
+            last = cells[cell, WRITE]
+            if last and (last ^ now) & 0xFFFFFFFF == 0 and last >> 32 != now >> 32:
+                stop[REPEATED] = 1
         column = ATOMIC_CELL if kind == ATOMICALLY else WRITE
         cells[cell, column], cells[cell, column + 1] = now, epoch
         cells[cell, WRITTEN] = 1
@@ -325,7 +329,24 @@ def _typed_store(array, index, value, site, stop, state):
             same = old == new or (old != old and new != new)
             _touch(place, size, WRITING, site, same, stop, state)
 
-    return store
+    if not (isinstance(value, types.Float) and isinstance(array.dtype, types.Integer)):
+        return store
+    bits, signed = array.dtype.bitwidth, array.dtype.signed
+    plain = njit(**OPTIONS)(store)
+    kind = array.dtype
+    low, beyond = (-(2.0 ** (bits - 1)) if signed else 0.0), 2.0 ** (bits - signed)
+
+    def store_float(array, index, value, site, stop, state):
+        whole = np.trunc(np.float64(value))
+        if not low <= whole < beyond:
+            row = _fault(UNFIT, site, 0, 0, -1, stop, state[2])
+            if row >= 0 and state[2][row, COUNT] == 1:
+                state[2][row, INDEX] = np.float64(value).view(np.int64)
+                state[2][row, INDEX + 1] = bits + (1000 if signed else 0)
+                state[2][row, INDEX + 2] = np.int64(kind(value))
+        plain(array, index, value, site, stop, state)
+
+    return store_float
 
 
 def _reached(array, index, site, stop, state):
