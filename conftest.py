@@ -1,5 +1,6 @@
 """Tests run on the stand-in unless the environment says otherwise (`H2D_MACHINE=gpu make test`)."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -11,6 +12,9 @@ os.environ.setdefault("H2D_MACHINE", "stand-in")
 os.environ.setdefault("H2D_PROGRESS", "off")  # what the tests solve is nobody's progress
 # Two workers on two cores: PyTorch's threads would wait for each other's cores, and small tensors take ten times as long.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# The tests start Python hundreds of times: bytecode is kept, or each process would compile the library anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 def pytest_sessionstart(session):
@@ -59,10 +63,14 @@ FIRST = (
     "solutions/",
 )
 LAST = ("tests/site/test_accessibility.py", "tests/site/test_browser.py", "tests/site/")
+# The solution that runs as a notebook with every commit, in a kernel and compiled. The others do in `make test-all`, and
+# `tests/exercises/test_sets.py` runs all of them in its own process.
+WITH_A_KERNEL = "solutions/02-host-and-device.ipynb"
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves out the slow tests
 def pytest_collection_modifyitems(items):
-    """Move files to the front and to the end; within a file the order stays."""
+    """Move files to the front and to the end; within a file the order stays. Mark what only `make test-all` runs."""
 
     def place(item) -> int:
         for at, start in enumerate(FIRST):
@@ -72,8 +80,19 @@ def pytest_collection_modifyitems(items):
 
     items.sort(key=place)
     for item in items:
+        if item.nodeid.startswith("solutions/") and not item.nodeid.startswith(WITH_A_KERNEL):
+            item.add_marker("slow")
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.timeout(4 * 3600))  # all mutants of a set take most of an hour
+
+
+def pytest_collection_finish():
+    """Let the garbage collector leave alone what lasts until the end: 15,000 tests, and the modules they import.
+
+    Looking through all of it takes half a second, each time that a test, PyTorch or the collector itself collects.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 # -- how long the tests have taken

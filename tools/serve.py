@@ -16,8 +16,10 @@ SITE = ROOT / "_build" / "html"
 class Handler(http.server.SimpleHTTPRequestHandler):
     """Serves the site at `/` and also at the path that it has on its host, which the 404 page's links use."""
 
+    prefix = address.read().site_path
+
     def translate_path(self, path: str) -> str:
-        prefix = address.read().site_path
+        prefix = self.prefix
         return super().translate_path("/" + path.removeprefix(prefix) if path.startswith(prefix) else path)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:

@@ -1,10 +1,12 @@
 """Every set of exercises: in step with its source, solved by its solution, and by none of its wrong answers.
 
-`make test` judges a wrong answer of each exercise here, and interprets its kernels: the answer machinery, the checks and
-their hints are the same, and nothing is compiled. The solutions run with every commit as notebooks, compiled as a learner's are, where what
-`h2d.answer` prints is compared with what is stored. `make test-all` judges all answers here, interpreted and compiled.
+`make test` judges the solution and a wrong answer of each exercise here, and interprets their kernels: the answer
+machinery, the checks and their hints are the same, and nothing is compiled. What the cells of a solution print is
+compared with what is stored. `make test-all` judges all answers here, interpreted and compiled, and runs the solutions
+as notebooks in kernels of their own; with every commit, one of them runs so (`conftest.py` of the project says which).
 """
 
+import configparser
 import contextlib
 import io
 import linecache
@@ -17,6 +19,7 @@ import tarfile
 import textwrap
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import nbformat
 import pytest
@@ -31,6 +34,8 @@ from host_to_device.starting import machine
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = sorted((ROOT / "solutions").glob("*.ipynb"))
 STUB = set(STARTED)
+SANITIZED = configparser.RawConfigParser()
+SANITIZED.read(ROOT / "tests" / "nbval-sanitize.cfg")
 
 
 @cache
@@ -161,15 +166,12 @@ def test_a_skeleton_only_removes_lines(path):
 # -- right and wrong
 
 
-def run_cells(path: Path, without: tuple[str, ...] = ()) -> tuple[dict, dict[str, str], dict[str, str]]:
-    """Run a notebook's code cells as a kernel that has just started; return its names, what cells printed and raised.
-
-    Cells whose id is in `without` are left out.
-    """
+def run_cells(path: Path) -> tuple[dict, dict[str, str], dict[str, str]]:
+    """Run a notebook's code cells as a kernel that has just started; return its names, what cells printed and raised."""
     definition.in_notebook.clear()
     names, printed, raised = {"__name__": "__main__"}, {}, {}
     for cell in notebooks.read(path).cells:
-        if cell.cell_type == "code" and cell.id not in without:
+        if cell.cell_type == "code":
             file = f"<{path.parent.name} {path.name[:2]} {cell.id}>"  # sets share names of cells
             printed[cell.id], raised[cell.id] = run_source(cell.source, names, file)
     return names, printed, {name: error for name, error in raised.items() if error}
@@ -200,12 +202,20 @@ def stand_in(tmp_path_factory):
         yield
 
 
+class Run(NamedTuple):
+    """A run of a solution notebook: its names and exercises, and what each cell printed and raised."""
+
+    names: dict
+    exercises: dict[str, type]
+    printed: dict[str, str]
+    raised: dict[str, str]
+
+
 @cache
-def solved(path: Path, way: str) -> tuple[dict, dict[str, type]]:
-    """Run a solution notebook once for all wrong answers, without judging it; return its names and its exercises."""
-    names, _, raised = run_cells(path, without=tuple(part.answer.id for part in parts(path)))
-    assert raised == {}
-    return names, dict(definition.in_notebook)
+def solved(path: Path, way: str) -> Run:
+    """Run a solution notebook, with its answers judged: once, and for all wrong answers too."""
+    names, printed, raised = run_cells(path)
+    return Run(names, dict(definition.in_notebook), printed, raised)
 
 
 def all_points(part: Part) -> str:
@@ -221,14 +231,34 @@ def test_what_nbval_compares_a_run_of_the_solution_with_is_all_points(path):
         assert part.answer.outputs[0]["text"].splitlines()[0] == all_points(part)
 
 
-@pytest.mark.slow
 @each_set()
 def test_the_solution_is_right_and_has_all_points(path, way):
-    _, printed, raised = run_cells(path)
-    assert raised == {}
+    run = solved(path, way)
+    assert run.raised == {}
     for part in parts(path):
         # Below it may stand what pytest has replaced; a kernel of its own, further down, prints this line alone.
-        assert printed[part.answer.id].splitlines()[0] == all_points(part)
+        assert run.printed[part.answer.id].splitlines()[0] == all_points(part)
+
+
+def without_what_differs(text: str) -> str:
+    """Return what a cell printed without versions, times and what else nbval leaves out when it compares."""
+    for rule in SANITIZED.values():
+        if "regex" in rule:
+            text = re.sub(rule["regex"], rule["replace"], text)
+    return text
+
+
+@each_set()
+def test_what_the_cells_of_a_solution_print_is_stored(path, way):
+    answers = {part.answer.id for part in parts(path)}
+    compared = 0
+    for cell in notebooks.read(path).cells:
+        if cell.cell_type == "code" and cell.id not in answers and "nbval-ignore-output" not in tags(cell):
+            stored = "".join(each.text for each in cell.outputs if each.get("name") == "stdout")
+            printed = solved(path, way).printed[cell.id]
+            assert without_what_differs(printed) == without_what_differs(stored), cell.id
+            compared += bool(stored)
+    assert compared
 
 
 @each_set()
@@ -269,10 +299,10 @@ def test_a_right_answer_is_right_on_a_machine_with_one_device(way, monkeypatch):
 
 def said_to(path: Path, part: Part, code: str, way: str) -> str:
     """Return what the check says to an answer in the place of the solution."""
-    names, exercises = solved(path, way)
-    names = dict(names)
+    run = solved(path, way)
+    names = dict(run.names)
     definition.in_notebook.clear()
-    definition.in_notebook.update(exercises)
+    definition.in_notebook.update(run.exercises)
     printed, error = run_source(code, names, f"<wrong {part.number}>")
     assert not error, f"a wrong answer has to be one that runs: {error}"
     printed, error = run_source(part.answer.source, names, "<answer>")

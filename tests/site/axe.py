@@ -6,15 +6,16 @@ AXE = ROOT / "book" / "node_modules" / "axe-core" / "axe.min.js"
 
 # What axe finds, in a line each: in the whole page, or with the contrast of a few boxes of each kind alone. In a further
 # look at the same page the rules that ask neither for width nor for colours would find the same again.
-FAULTS = """async ([contrastsIn, again]) => {
+FAULTS = """async ([contrastsIn, again, part]) => {
     const options = {resultTypes: ["violations"], preload: false};
     const runs = [];
     if (contrastsIn === null) {
-        runs.push(await axe.run(document, options));
+        runs.push(await axe.run(part, options));
     } else {
         const others = again ? {runOnly: OF_THE_WIDTH} : {rules: {"color-contrast": {enabled: false}}};
-        runs.push(await axe.run(document, {...options, ...others}));
-        runs.push(await axe.run({include: boxesOfEachKind(contrastsIn)}, {...options, runOnly: ["color-contrast"]}));
+        const boxes = {include: boxesOfEachKind(contrastsIn, part)};
+        runs.push(await axe.run(part, {...options, ...others}));
+        runs.push(await axe.run(boxes, {...options, runOnly: ["color-contrast"]}));
     }
     return runs.flatMap(run => run.violations)
         .filter(fault => ["serious", "critical"].includes(fault.impact))
@@ -40,10 +41,10 @@ function background(box) {
     }
     return behind.get(box);
 }
-function boxesOfEachKind(most) {
+function boxesOfEachKind(most, part) {
     const kinds = new Map();
     behind.clear();
-    for (const box of document.querySelectorAll("body *")) {
+    for (const box of document.querySelectorAll(`${part} *`)) {
         if (![...box.childNodes].some(node => node.nodeType === Node.TEXT_NODE && node.data.trim())) continue;
         if (!box.checkVisibility({visibilityProperty: true, opacityProperty: true})) continue;
         const style = getComputedStyle(box);
@@ -84,18 +85,18 @@ def prepare(tab):
     tab.add_script_tag(content=BOXES)
 
 
-def faults_in(tab, looks, contrasts: int | None = None) -> dict[str, list[str]]:
+def faults_in(tab, looks, contrasts: int | None = None, part: str = "html") -> dict[str, list[str]]:
     """Return what axe finds in a prepared page, and in which of the looks (width, theme) it finds it.
 
     With `contrasts`, axe checks that many boxes of each kind for contrast, and in the second look and later ones only
-    the rules that depend on the look.
+    the rules that depend on the look. `part` selects the box that axe looks at, by default the whole page.
     """
     found = {}
     for number, (width, theme) in enumerate(looks):
         tab.set_viewport_size({"width": width, "height": 900})
         tab.wait_for_timeout(400)  # the theme waits before it finds out which boxes scroll now
         tab.evaluate("theme => document.documentElement.dataset.theme = theme", theme)
-        for fault in tab.evaluate(FAULTS, [contrasts, number > 0]):
+        for fault in tab.evaluate(FAULTS, [contrasts, number > 0, part]):
             found.setdefault(fault, []).append(f"{theme} at {width}")
     return found
 

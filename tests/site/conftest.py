@@ -100,14 +100,39 @@ def chromium():
         browser.close()
 
 
+@pytest.fixture(scope="session")
+def profiles(chromium):
+    """A browser profile with scripts and one without: the pages that are opened in it share the files of the site."""
+    profiles = {scripts: chromium.new_context(java_script_enabled=scripts) for scripts in (True, False)}
+    yield profiles
+    for profile in profiles.values():
+        profile.close()
+
+
 @pytest.fixture(scope="module")
-def opened(request, chromium, url):
+def opened(request, profiles, url):
     """The page that a file of tests names as `PAGE`, opened once for all of them."""
-    context = chromium.new_context()
-    page = context.new_page()
+    page = profiles[True].new_page()
     page.goto(url + request.module.PAGE)
     yield page
-    context.close()
+    page.close()
+
+
+@pytest.fixture
+def open_tab(profiles):
+    """Open an address for a test that stores nothing in the browser: `open_tab(address, width=390)` returns a page."""
+    tabs = []
+
+    def open_one(address: str, width: int = 1280, height: int = 800, scripts: bool = True):
+        tabs.append(profiles[scripts].new_page())
+        tabs[-1].set_default_timeout(20_000)
+        tabs[-1].set_viewport_size({"width": width, "height": height})
+        tabs[-1].goto(address)
+        return tabs[-1]
+
+    yield open_one
+    for tab in tabs:
+        tab.close()
 
 
 @pytest.fixture

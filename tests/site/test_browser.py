@@ -11,7 +11,7 @@ from fontTools.ttLib import TTFont
 
 from book import address
 from tests.site.axe import EACH_COLOUR_ONCE, FEW, LOOKS, faults_in, prepare, told
-from tests.site.reading import LOOKED_AT, MORE, NOTEBOOKS, PAGES, WRITTEN, read
+from tests.site.reading import FRAMED, LOOKED_AT, MORE, NOTEBOOKS, PAGES, WRITTEN, read
 
 pytestmark = [pytest.mark.site, pytest.mark.browser]
 
@@ -27,7 +27,6 @@ class Visit:
     faults: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
     weight: int = 0
-    paint: float = 0.0
     formulas: int = 0
     text: str = ""
     too_wide: str = ""
@@ -89,18 +88,20 @@ def a_sample_first(pages: list[str]) -> list:
 
 
 @pytest.fixture(scope="module")
-def visit(chromium, url, weigh):
+def visit(profiles, url, weigh):
     """Open a page once, on a desktop and on a phone; the tests share what was seen, by axe as well.
 
-    Axe looks at each page light on a desktop and dark on a phone, with each colour of highlighted code once, and at the
-    contrast of a few boxes of each kind.
+    Axe looks at a page light on a desktop and dark on a phone, with each colour of highlighted code once, and at the
+    contrast of a few boxes of each kind. The frame around the text is the same on every page of the book: axe looks at
+    it on the front page.
     """
 
     @cache
     def visit_once(page: str) -> Visit:
         seen, responses = Visit(), []
-        context = chromium.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
-        tab = context.new_page()
+        tab = profiles[True].new_page()
+        tab.set_viewport_size({"width": 1280, "height": 800})
+        tab.emulate_media(reduced_motion="reduce")
         tab.on("console", lambda said: is_fault(said) and seen.faults.append(said.text))
         tab.on("pageerror", lambda error: seen.faults.append(f"error: {error}"))
         tab.on("requestfailed", lambda request: seen.faults.append(f"no answer: {request.url}"))
@@ -108,22 +109,23 @@ def visit(chromium, url, weigh):
         tab.on("response", lambda response: responses.append(response))
         tab.goto(f"{url}{page}.html")
         tab.evaluate("window.MathJax?.startup?.promise")
-        tab.wait_for_load_state("networkidle")
+        tab.evaluate("document.fonts.ready.then(() => null)")
+        seen.formulas = tab.locator("mjx-container").count()
+        seen.text = tab.locator("main").inner_text()
+        seen.icons = set(tab.evaluate(ICONS))
+        tab.set_viewport_size({"width": 390, "height": 844})
+        seen.too_wide = tab.evaluate(TOO_WIDE)
+        tab.wait_for_load_state("networkidle")  # the looks above took most of that time
         seen.faults += [
             f"{response.status}: {response.url}" for response in responses if response.status >= 400
         ]
         seen.weight = sum(map(weigh, responses))
-        seen.formulas = tab.locator("mjx-container").count()
-        seen.text = tab.locator("main").inner_text()
-        seen.icons = set(tab.evaluate(ICONS))
-        seen.paint = first_paint(tab)
-        tab.set_viewport_size({"width": 390, "height": 844})
-        seen.too_wide = tab.evaluate(TOO_WIDE)
         if page in LOOKED_AT:  # `make test-all` looks at all pages whole
             prepare(tab)
             tab.evaluate(EACH_COLOUR_ONCE)
-            seen.accessibility = faults_in(tab, LOOKS[0], contrasts=FEW)
-        context.close()
+            part = "main" if page in FRAMED else "html"
+            seen.accessibility = faults_in(tab, LOOKS[0], contrasts=FEW, part=part)
+        tab.close()
         return seen
 
     return visit_once
@@ -163,9 +165,9 @@ def test_a_page_is_light(visit, page, record_property):
 
 @pytest.mark.slow  # a time: on a machine that does other things as well it says nothing
 @pytest.mark.parametrize("page", a_sample_first(PAGES))
-def test_a_page_paints_at_once(visit, open_page, url, page):
-    """The best of a few visits: other tests may be taking the processor at the same time."""
-    best = visit(page).paint
+def test_a_page_paints_at_once(open_page, url, page):
+    """The best of a few first visits: other tests may be taking the processor at the same time."""
+    best = first_paint(open_page(f"{url}{page}.html"))
     for _ in range(20):
         if best > SLOWEST:
             best = min(best, first_paint(open_page(f"{url}{page}.html")))
@@ -197,8 +199,8 @@ def test_axe_finds_no_serious_fault(visit, page):
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_search_finds_a_word_of_the_book(open_page, url, width):
-    page = open_page(f"{url}{WRITTEN[1]}.html", width=width)
+def test_search_finds_a_word_of_the_book(open_tab, url, width):
+    page = open_tab(f"{url}{WRITTEN[1]}.html", width=width)
     page.locator("button.search-button__button:visible").first.click()
     page.locator("#pst-search-dialog input[name=q]").fill("device")
     page.keyboard.press("Enter")
@@ -237,8 +239,8 @@ def brightness(page) -> float:
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_the_menu_leads_to_a_chapter(open_page, url, width):
-    page = open_page(f"{url}index.html", width=width)
+def test_the_menu_leads_to_a_chapter(open_tab, url, width):
+    page = open_tab(f"{url}index.html", width=width)
     if width == 390:
         page.locator("button.primary-toggle:visible").first.click()
     page.locator(f'.bd-docs-nav a[href="{WRITTEN[1]}.html"]:visible').click()
@@ -246,8 +248,8 @@ def test_the_menu_leads_to_a_chapter(open_page, url, width):
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_next_and_previous_are_within_reach(open_page, url, width):
-    page = open_page(f"{url}{WRITTEN[1]}.html", width=width)
+def test_next_and_previous_are_within_reach(open_tab, url, width):
+    page = open_tab(f"{url}{WRITTEN[1]}.html", width=width)
     page.locator("a.right-next").click()
     page.wait_for_url(f"**/{WRITTEN[2]}.html")
     page.locator("a.left-prev").click()
@@ -255,8 +257,8 @@ def test_next_and_previous_are_within_reach(open_page, url, width):
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_the_colab_button_is_within_reach(open_page, url, width):
-    page = open_page(f"{url}{NOTEBOOKS[0]}.html", width=width)
+def test_the_colab_button_is_within_reach(open_tab, url, width):
+    page = open_tab(f"{url}{NOTEBOOKS[0]}.html", width=width)
     page.locator(".dropdown-launch-buttons > button").click()
     button = page.locator(".dropdown-launch-buttons a[href*='colab']")
     button.wait_for()
@@ -266,9 +268,9 @@ def test_the_colab_button_is_within_reach(open_page, url, width):
 
 
 @pytest.mark.parametrize("lost", ["nowhere", "a/b/c.html", "{prefix}nowhere", "{prefix}a/b/c"])
-def test_a_wrong_address_leads_back(open_page, url, lost):
+def test_a_wrong_address_leads_back(open_tab, url, lost):
     prefix = address.read().site_path.lstrip("/")
-    page = open_page(url + lost.format(prefix=prefix))
+    page = open_tab(url + lost.format(prefix=prefix))
     assert "Page not found" in page.locator("h1:visible").inner_text()
     ink = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--h2d-ink')")
     assert ink.strip(), "the book's style sheet is missing"

@@ -163,24 +163,20 @@ def test_noise_of_megabytes_is_read_in_time(opened):
     assert 1000 < took[1] <= pasting.LONG + 1
 
 
-def test_without_javascript_there_is_no_field(chromium, url):
-    page = chromium.new_context(java_script_enabled=False).new_page()
-    page.goto(url + PAGE)
+def test_without_javascript_there_is_no_field(open_tab, url):
+    page = open_tab(url + PAGE, scripts=False)
     assert not page.locator(".h2d-doctor").is_visible()
     assert page.locator("#err-cuda").count()
 
 
-def test_it_asks_for_nothing_while_it_reads(chromium, url):
-    context = chromium.new_context()
-    page = context.new_page()
-    page.goto(url + PAGE)
+def test_it_asks_for_nothing_while_it_reads(open_tab, url):
+    page = open_tab(url + PAGE)
     page.wait_for_load_state("networkidle")
     asked = []
     page.on("request", lambda request: asked.append(request.url))
     typed(page, MISMATCH)
     page.locator(".h2d-doctor-cause").wait_for()
     assert asked == []
-    context.close()
 
 
 def test_axe_finds_no_serious_fault_in_findings(open_page, url):

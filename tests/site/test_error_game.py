@@ -78,10 +78,8 @@ def test_tab_leads_from_the_right_answer_to_its_link_and_to_the_next_message(ope
     assert reached.index("#er-launch") < reached.index("Next message")
 
 
-def test_without_javascript_every_message_is_there_with_a_folded_answer(chromium, url):
-    context = chromium.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(url + PAGE)
+def test_without_javascript_every_message_is_there_with_a_folded_answer(open_tab, url):
+    page = open_tab(url + PAGE, scripts=False)
     answers = page.locator(".h2d-game-answer")
     assert page.locator(".h2d-game-message:visible").count() == answers.count() == len(MESSAGES)
     assert not page.locator(".h2d-game button").count()
@@ -90,7 +88,6 @@ def test_without_javascript_every_message_is_there_with_a_folded_answer(chromium
     answers.first.locator("summary").click()
     assert why.first.inner_text().startswith(f"{'ABCD'[right(MESSAGES[0])]}: Yes.")
     assert why.count() == len(MESSAGES[0].causes)
-    context.close()
 
 
 def test_axe_finds_no_serious_fault_in_the_game_and_it_fits_a_phone(open_page, url):

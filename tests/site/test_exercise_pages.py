@@ -1,6 +1,7 @@
 """Pages of exercises and solutions: what is folded, and the reader's own progress beside the list of exercises."""
 
 import json
+from functools import cache
 
 import nbformat
 import pytest
@@ -16,6 +17,7 @@ EXERCISES = [page for page in NOTEBOOKS if page.startswith("exercises/")]
 SOLUTIONS = [page for page in NOTEBOOKS if page.startswith("solutions/")]
 
 
+@cache
 def parts_of(page: str):
     name = f"solutions/{page.partition('/')[2]}.ipynb"
     return read_set(notebooks.read(ROOT / name), name)
@@ -100,9 +102,26 @@ def progress_file(folder, solved: dict, version: int = 1):
     return path
 
 
+@pytest.fixture(scope="module")
+def page_of_exercises(chromium, url):
+    """A page of exercises in a browser profile of its own."""
+    context = chromium.new_context()
+    page = context.new_page()
+    page.set_default_timeout(10_000)
+    page.goto(f"{url}{EXERCISES[0]}.html")
+    yield page
+    context.close()
+
+
 @pytest.fixture
-def page_and_parts(open_page, url):
-    return open_page(f"{url}{EXERCISES[0]}.html"), parts_of(EXERCISES[0])
+def page_and_parts(page_of_exercises):
+    """The page as a reader opens it first, with its exercises: nothing is chosen, kept or said."""
+    page_of_exercises.evaluate("""() => {
+        document.querySelector(".exercise-progress button").click();
+        document.querySelector(".exercise-progress-state").textContent = "";
+    }""")
+    assert page_of_exercises.evaluate("localStorage.getItem('host-to-device-progress')") is None
+    return page_of_exercises, parts_of(EXERCISES[0])
 
 
 @pytest.mark.browser
@@ -168,13 +187,10 @@ def test_the_picker_can_be_reached_and_is_announced(page_and_parts):
 
 
 @pytest.mark.browser
-def test_without_scripts_there_is_the_list_and_no_picker(chromium, url):
-    context = chromium.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(f"{url}{EXERCISES[0]}.html")
+def test_without_scripts_there_is_the_list_and_no_picker(open_tab, url):
+    page = open_tab(f"{url}{EXERCISES[0]}.html", scripts=False)
     assert page.locator("tr[data-exercise]").count() == len(parts_of(EXERCISES[0]))
     assert not page.get_by_label("Your progress file").is_visible()
-    context.close()
 
 
 @pytest.mark.browser

@@ -21,18 +21,16 @@ PAGES = {
 }
 
 
-def opened(chromium, where, **how):
-    page = chromium.new_context(**how).new_page()
-    page.set_default_timeout(20_000)
-    page.goto(where)
-    return page
+# All explorers have one script and one template: the others wait for `make test-all`.
+first_of_the_pages = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (place > 0)) for place, name in enumerate(PAGES)]
+)
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_menus_change_picture_sentences_and_table(chromium, url, name):
+def test_menus_change_picture_sentences_and_table(open_tab, url, name):
     choice, words = PAGES[name]
-    page = opened(chromium, url + name)
-    box = page.locator(".h2d-page-explorer")
+    box = open_tab(url + name).locator(".h2d-page-explorer")
     before = box.locator("svg").get_attribute("aria-label"), box.locator("table").inner_html()
     said = box.locator(".h2d-page-explorer-said")
     assert words not in said.inner_text()
@@ -42,24 +40,19 @@ def test_menus_change_picture_sentences_and_table(chromium, url, name):
     assert box.locator("svg").get_attribute("aria-label") != before[0]
     assert box.locator("table").inner_html() != before[1]
     assert said.get_attribute("aria-live") == "polite"
-    page.context.close()
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_it_works_in_a_page_that_was_opened_from_a_file(chromium, site, name):
+@first_of_the_pages
+def test_it_works_in_a_page_that_was_opened_from_a_file(open_tab, site, name):
     choice, words = PAGES[name]
-    page = opened(chromium, (site / name).as_uri())
-    box = page.locator(".h2d-page-explorer")
+    box = open_tab((site / name).as_uri()).locator(".h2d-page-explorer")
     for menu, label in choice.items():
         box.locator(f"select[name={menu}]").select_option(label=label)
     box.get_by_text(words).first.wait_for()
-    page.context.close()
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_without_javascript_the_first_picture_is_there(chromium, url, name):
-    page = opened(chromium, url + name, java_script_enabled=False)
-    box = page.locator(".h2d-page-explorer")
+@first_of_the_pages
+def test_without_javascript_the_first_picture_is_there(open_tab, url, name):
+    box = open_tab(url + name, scripts=False).locator(".h2d-page-explorer")
     assert not box.locator("form").is_visible() and box.locator("svg").is_visible()
     assert "Other choices can be picked where JavaScript is allowed." in box.inner_text()
-    page.context.close()
