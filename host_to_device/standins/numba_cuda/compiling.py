@@ -47,6 +47,7 @@ from host_to_device.standins.numba_cuda import (
     region_text,
     regions,
     rewriting,
+    signatures,
     uniformity,
 )
 from host_to_device.standins.numba_cuda.rewriting import LINEAR, PREFIX, SHARED, STOP, THREAD, Program
@@ -476,6 +477,7 @@ _SHAPING = (
     region_text,
     regions,
     rewriting,
+    signatures,
     uniformity,
     sys.modules[__name__],
 )

@@ -22,7 +22,7 @@ def table(kernel, left, right, dtype=np.float64):
 def zero_to_minus_one():
     @cuda.jit
     def kernel(out):
-        out[0] = 0.0 ** -1
+        out[0] = 0.0**-1
         out[1] = math.pow(0.0, -1)
         out[2] = (-0.0) ** -1
 
