@@ -9,6 +9,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from authoring import notebooks
+from authoring.__main__ import main as command
 from authoring.building import (
     MarkerError,
     build,
@@ -327,23 +328,23 @@ def test_an_empty_set_an_empty_folder_and_an_odd_name_are_refused(tmp_path):
         student_version(a_set(), "solutions/things.ipynb")
 
 
-def test_the_command_names_what_is_wrong_and_what_it_wrote(tmp_path):
+def test_the_command_names_what_is_wrong_and_what_it_wrote(tmp_path, capsys):
     def run(*arguments):
-        command = [sys.executable, "-m", "authoring", *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True)
+        return command([str(argument) for argument in arguments]), capsys.readouterr()
 
-    failed = run(tmp_path, tmp_path)
-    assert failed.returncode == 1 and failed.stderr.strip() == f"{tmp_path}: no solution notebooks here"
-    assert run(tmp_path).returncode == 2 and "usage" in run(tmp_path).stderr
-    assert run(tmp_path, tmp_path, tmp_path).returncode == 2
+    status, said = run(tmp_path, tmp_path)
+    assert status == 1 and said.err.strip() == f"{tmp_path}: no solution notebooks here"
+    status, said = run(tmp_path)
+    assert status == 2 and "usage" in said.err
+    assert run(tmp_path, tmp_path, tmp_path)[0] == 2
     solutions = tmp_path / "solutions"
     solutions.mkdir()
     notebooks.write(changed(1, check=None), solutions / "07-things.ipynb")
-    failed = run(solutions, tmp_path / "made")
-    assert failed.returncode == 1
-    assert failed.stderr.strip() == "solutions/07-things.ipynb, 07.1: no cell is tagged 'check'"
+    status, said = run(solutions, tmp_path / "made")
+    assert status == 1 and said.err.strip() == "solutions/07-things.ipynb, 07.1: no cell is tagged 'check'"
     notebooks.write(a_set(), solutions / "07-things.ipynb")
-    done = run(solutions, tmp_path / "made")
+    whole = [sys.executable, "-m", "authoring", solutions, tmp_path / "made"]
+    done = subprocess.run(whole, capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.split() == [str(tmp_path / "made" / "07-things.ipynb")]
 
 
