@@ -143,7 +143,7 @@ def run_kernel(
     warp_size
         Lanes of a warp: 32, or 64. With 64 the stand-in runs the kernel on every machine (`h2d.with_warp_size`).
     interpreted
-        Whether the stand-in launches the kernel without compiling it, with NumPy's type rules. This is for small
+        Whether the stand-in launches the kernel without compiling it. This is for small
         launches of kernels with many loops and barriers, which take longer to compile than to run. It changes nothing
         on a GPU.
 

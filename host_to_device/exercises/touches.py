@@ -146,7 +146,7 @@ def _watched(
     run = Run(launch.kernel, program, options, launch, values, time.monotonic(), [])
     seen, faults = _Seen(), list[Any]()
     watch = Watch(
-        program,
+        run.typed,
         launch.grid,
         launch.block,
         shared_arrays(launch.arrays, launch.shared),

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins.numba_cuda import declarations
+from host_to_device.standins.numba_cuda.errors import refusal
 from host_to_device.standins.numba_cuda.layouts import as_dtype
 from host_to_device.standins.numba_cuda.numbas_types import (
     WIDTH,
@@ -37,9 +39,9 @@ from host_to_device.standins.numba_cuda.numbas_types import (
     of_value,
     rounded_up,
     sum_of,
-    unified,
 )
 from host_to_device.standins.numba_cuda.python_numbers import wrapping
+from host_to_device.standins.numba_cuda.reading import where
 from host_to_device.standins.numba_cuda.rewriting import (
     LINEAR,
     PREFIX,
@@ -255,9 +257,9 @@ class _Body:
     def stored(self, value: ast.expr, kind: Any, array: Any) -> ast.expr:
         """Return the value as it is stored in an array: a large integer becomes a float32 in one step."""
         element = array.element if isinstance(array, Array) else None
-        if isinstance(kind, Number) and isinstance(element, Number):
-            if element.code in FLOATS and kind.whole and kind.bits > 24:
-                return self.converted(value, kind, element.code)
+        known = isinstance(kind, Number) and isinstance(element, Number)
+        if known and element.code in FLOATS and kind.whole and kind.bits > 24:
+            return self.converted(value, kind, element.code)
         return value
 
     def on_AugAssign(
@@ -383,7 +385,7 @@ class _Body:
     def counters(self, node: ast.For | ast.While, before: Environment, inside: Environment) -> set[str]:
         """Return the variables to which a loop only adds small numbers.
 
-        Within the time limit of a launch they stay below 2**62, so their sums need not be wrapped.
+        Their sums need not be wrapped: to get beyond 2**62, a thread would have to add the largest size of a grid 100,000 times.
         """
         small: dict[str, bool] = {}
         for child in ast.walk(node):
@@ -397,7 +399,7 @@ class _Body:
             for target, step in _steps(child):
                 if target in small:
                     kind = None if step is None else self.kind(step, inside)
-                    small[target] &= isinstance(kind, Number) and kind.whole and kind.bits <= 32
+                    small[target] &= isinstance(kind, Number) and kind.whole and kind.bits <= 44
         return {name for name, is_small in small.items() if is_small}
 
     def on_Break(self, node: ast.Break, environment: Environment) -> tuple[list[ast.stmt], None]:
@@ -595,10 +597,11 @@ class _Body:
                 self.converted(plain.left, one, "i8"),
                 self.converted(plain.right, other, "i8"),
             )
-        if isinstance(operator, ast.Pow):
-            return self.wrapped(_call(f"{PREFIX}power_of_integers", plain.left, plain.right), code), Number(
-                code
-            )
+        if isinstance(
+            operator, ast.Pow
+        ):  # the function in numba-cuda returns a float64, so large powers are rounded
+            power = self.wrapped(_call(f"{PREFIX}power_of_integers", plain.left, plain.right), code)
+            return self.converted(_call(FLOATS["f8"], power), Number("f8"), code), Number(code)
         if not isinstance(operator, ARITHMETIC + BITWISE):
             return plain, None
         return self.fitting(plain, code, _bits(operator, one, other, a, b))
@@ -607,7 +610,7 @@ class _Body:
         """Return a 64-bit integer whose magnitude has at most so many bits, wrapped if it may not fit."""
         negative = code == "u8" and isinstance(value, ast.BinOp) and isinstance(value.op, ast.Sub)
         if bits > WIDTH[code] or negative:
-            return self.wrapped(value, code), Number(code)
+            return self.wrapped(value, code, f"{PREFIX}overflowed" if code == "i8" else ""), Number(code)
         return value, Number(code, bits)
 
     def shift(self, plain: ast.BinOp, one: Number, other: Number) -> tuple[ast.expr, Number]:
@@ -641,7 +644,7 @@ class _Body:
         new = _like(node, left=values[0], comparators=values[1:])
         if not all(isinstance(kind, Number) for kind in kinds):
             return new, BOOL
-        codes = [compared(one, other) for one, other in zip(kinds, kinds[1:], strict=False)]
+        codes = [compared(one, other) for one, other in itertools.pairwise(kinds)]
         if not any(map(self.differs, codes, kinds, kinds[1:])):
             return new, BOOL
         if len(values) == 2:
@@ -845,6 +848,8 @@ class _Body:
 
     def call_float(self, new: ast.Call, pairs: list) -> tuple[ast.expr, Any]:
         [(value, kind)] = pairs
+        if kind == BOOL:
+            raise self.refuse(new, "float() of a bool: write float(int(condition))")
         return (value, kind) if kind.code == "f4" else (self.converted(value, kind, "f8"), Number("f8"))
 
     def call_bool(self, new: ast.Call, pairs: list) -> tuple[ast.expr, Any]:
@@ -872,7 +877,15 @@ class _Body:
             return new, Several((INT8, INT8))
         return new, None
 
+    def refuse(self, node: ast.expr, words: str) -> Exception:
+        """Return the error for what Numba refuses at a line."""
+        original = self.function.original
+        return refusal(f"{original.__name__}(), {where(original, node.lineno)}: {words}")
+
     def call_max(self, new: ast.Call, pairs: list) -> tuple[ast.expr, Any]:
+        bools = [kind == BOOL for _, kind in pairs]
+        if any(bools) and not all(bools) and isinstance(new.func, ast.Name):
+            raise self.refuse(new, f"{new.func.id}() of a bool and a number: write int(condition)")
         kind = pairs[0][1]
         for _, each in pairs[1:]:
             kind = joined(kind, each)
@@ -930,8 +943,8 @@ class _Body:
             return _call(f"{PREFIX}to_{code}", value)
         return value if _fits(kind, code) else self.wrapped(value, code)
 
-    def wrapped(self, value: ast.expr, code: str) -> ast.expr:
-        """Return an integer that loses the bits above its type's."""
+    def wrapped(self, value: ast.expr, code: str, helper: str = "") -> ast.expr:
+        """Return an integer that loses the bits above its type's, by the helper or by that of its type."""
         bits = 8 * int(code[1])
         if code[0] == "u":
             return _binary(value, ast.BitAnd(), ast.Constant((1 << bits) - 1))
@@ -939,7 +952,7 @@ class _Body:
         kept = ast.NamedExpr(ast.Name(WRAPPED, ast.Store()), value)
         fits = ast.Compare(ast.Constant(low), [ast.LtE(), ast.LtE()], [kept, ast.Constant(high)])
         read = ast.Name(WRAPPED, ast.Load())
-        return _copy_place(ast.IfExp(fits, read, _call(f"{PREFIX}wrap_{code}", read)), value)
+        return _copy_place(ast.IfExp(fits, read, _call(helper or f"{PREFIX}wrap_{code}", read)), value)
 
 
 def _steps(node: ast.AST) -> list[tuple[str, ast.expr | None]]:
@@ -958,7 +971,7 @@ def _steps(node: ast.AST) -> list[tuple[str, ast.expr | None]]:
         (each.id, None)
         for target in stored
         for each in ast.walk(target)
-        if isinstance(each, ast.Name) and each.id
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
     ]
 
 

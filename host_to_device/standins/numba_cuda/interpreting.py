@@ -1,19 +1,11 @@
 """Runs a rewritten kernel as plain Python: each CUDA thread is a generator, resumed from one wait to the next.
 
 This needs only Python and NumPy, so it also runs in a browser, and it accepts every control flow. It is slower than
-`compiling` by orders of magnitude, and NumPy's scalars follow NumPy's type rules:
+`compiling` by orders of magnitude. `inferring` gives the kernel Numba's types first. What remains different:
 
-- thread numbers and integer literals are Python's integers: they never overflow, and times a float32 they give
-  a float32, where Numba gives a float64. Integers from arrays have 64 bits in a calculation, as Numba's have;
-- unsigned integers of 8, 16 and 32 bits count as signed ones of 64: 0 - 1 is -1, where Numba's wraps;
-- an integer of 8 or 16 bits times a float32 gives a float64, where Numba gives a float32;
-- a variable, `min`, `max` and `a if c else b` have the type of their present value, where Numba finds one type for
-  all values: after `x = a[i]` and, elsewhere in a loop, `x = x * 0.5`, Numba's type is float64 throughout;
-- an integer divided by zero raises an error here and has an undefined result on a GPU;
-- an int64 or uint64 array raises where a number does not fit, and so does a uint64 with a negative literal;
-- `math` functions of a float32 are computed in float64 and rounded: the last bit may differ.
-
-Literals are float64 as on a GPU, and functions of `math` give a float32 for a float32.
+- an integer divided by zero raises an error here, and gives an undefined result on a GPU;
+- `math` functions of a float32 are computed in float64 and rounded: the last bit may differ;
+- complex numbers, float16 and functions within functions keep the types of Python and NumPy.
 """
 
 from __future__ import annotations

@@ -20,6 +20,15 @@ def wrapping(code: str) -> Callable[[int], int]:
     return lambda value: ((value + half) & mask) - half
 
 
+def overflowed(value: int) -> int:
+    """Return the int64 that is left of a sum, a difference or a product that is too large for it.
+
+    It wraps on a GPU, too, but not always: Numba tells its compiler that such a thing does not happen, so code around it
+    may be left out.
+    """
+    return ((value + (1 << 63)) & ONES) - (1 << 63)
+
+
 def as_f4(value: Any) -> np.float32:
     """Return a number as a float32, an integer in one step: not through a float64, which would round twice."""
     if type(value) is int and not -(1 << 53) < value < 1 << 53:
@@ -80,6 +89,14 @@ HELPERS: dict[str, Callable] = {
     **{f"wrap_{code}": wrapping(code) for code in INTEGERS},
     **{
         each.__name__: each
-        for each in (shifted_left, shifted_right, power, power_of_integers, max_of_floats, min_of_floats)
+        for each in (
+            overflowed,
+            shifted_left,
+            shifted_right,
+            power,
+            power_of_integers,
+            max_of_floats,
+            min_of_floats,
+        )
     },
 }

@@ -38,7 +38,7 @@ def stand_in(
     Parameters
     ----------
     interpreted
-        True runs kernels as plain Python instead of compiling them: slower, and with NumPy's type rules.
+        True runs kernels as plain Python instead of compiling them: slower, and it needs no Numba.
     seed
         Seed of a random order of blocks and threads. A kernel whose result depends on the seed is wrong.
     seconds

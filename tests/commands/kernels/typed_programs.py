@@ -53,7 +53,9 @@ def main() -> int:
             print(sample.store(real))
             return 0
         table, failed = (
-            figures.Table(("same", "refused by name", "silently different", "accepted", "failed")),
+            figures.Table(
+                ("same", "refused by name", "not judged", "silently different", "accepted", "failed")
+            ),
             0,
         )
         programs = typed.programs(asked.count, asked.first)

@@ -29,7 +29,6 @@ def faults(mode, programs):
     ]
 
 
-@pytest.mark.xfail(strict=True, reason="the interpreter's types are NumPy's")
 def test_a_sample_interpreted():
     assert faults("interpreted", SAMPLE) == []
 

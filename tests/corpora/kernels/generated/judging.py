@@ -16,16 +16,19 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
+from host_to_device.standins.numba_cuda import python_numbers
 from tests.corpora.kernels.generated import typed
 from tests.corpora.kernels.generated.sources import namespace
 from tests.corpora.kernels.generated.typed import THREADS, Program
 
 ROOT = Path(__file__).resolve().parents[4]
 MODES = {"compiled": False, "interpreted": True}
-# What may become of a program; the last three are faults of the stand-in.
-SAME, REFUSED, DIFFERENT, ACCEPTED, FAILED = (
+# What may become of a program; the last three are faults of the stand-in. Not judged are programs in which Numba's compiler
+# itself fails, and those that differ after an int64 has overflowed: LLVM may then leave out what follows from it.
+SAME, REFUSED, UNJUDGED, DIFFERENT, ACCEPTED, FAILED = (
     "same",
     "refused by name",
+    "not judged",
     "silently different",
     "accepted, Numba refuses",
     "failed without a line",
@@ -55,6 +58,8 @@ def on_stand_in(program: Program, interpreted: bool, seed: int | None = None) ->
 
 def judge(program: Program, real: dict[str, Any], got: dict[str, Any]) -> Verdict:
     """Compare what the stand-in made of a program with what the real compiler made of it."""
+    if real.get("refused") == "AssertionError":
+        return Verdict(UNJUDGED, f"Numba's compiler fails: {real['words']}")
     if "refused" in real:
         if "refused" in got:
             return Verdict(SAME, "refused by both")
@@ -69,8 +74,27 @@ def judge(program: Program, real: dict[str, Any], got: dict[str, Any]) -> Verdic
             wrong &= ~(np.isnan(right) & np.isnan(found))
         if wrong.any():
             at = int(np.argmax(wrong))
+            if overflows(program):
+                return Verdict(UNJUDGED, "an int64 has overflowed")
             return Verdict(DIFFERENT, f"{name}[{at}] is {found[at]!r}, and {right[at]!r} on a GPU")
     return Verdict(SAME)
+
+
+def overflows(program: Program) -> bool:
+    """Return whether a sum, a difference or a product of int64 does not fit in a run of this program."""
+    known = python_numbers.HELPERS["overflowed"]
+    found: list[int] = []
+
+    def overflowed(value: int) -> int:
+        found.append(value)
+        return known(value)
+
+    python_numbers.HELPERS["overflowed"] = overflowed
+    try:
+        on_stand_in(program, interpreted=True)
+    finally:
+        python_numbers.HELPERS["overflowed"] = known
+    return bool(found)
 
 
 class RealNumba:
