@@ -71,8 +71,8 @@ def check(
     schedules
         In how many orders the blocks and threads run: ascending, descending, then shuffled by seed 1, 2, …
     seconds, accesses
-        Time and number of accesses for all schedules together. The check ends when either is used up, and reports
-        what it has found so far.
+        Time and number of accesses for all schedules together, compiling not counted. The check ends when either is
+        used up, and reports what it has found so far. Accesses are counted for kernels in Python.
     warp_size
         32 lanes, or 64 as on AMD's GPUs for data centres.
     capability
@@ -80,7 +80,7 @@ def check(
     notes
         Whether to also count what costs time: sectors a request, bank conflicts, divergence, idle threads.
     strict
-        Whether to raise `CheckError` instead of returning a report that has findings.
+        Whether to raise `CheckError` instead of returning a report that has findings, or that saw nothing.
     interpreted
         True runs the kernel as plain Python, False compiles it where compiled code can be watched. By default small
         launches are interpreted and large ones compiled.

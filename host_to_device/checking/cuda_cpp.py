@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,9 @@ KINDS = {
     "stopped": "no progress",
 }
 OF_A_BLOCK = "Put __syncthreads() between the two: in a block of several warps, threads of other warps race here as well."
+OR_TOO_EARLY = (
+    "Or store a value in each local variable before its first read: this compiler cannot tell the two apart."
+)
 # Faults that another may have caused: a store beyond a local array destroys whatever lies there.
 UNCLEAR = ("crash", "stack overflow", "fault")
 WARP_FUNCTION = re.compile(r"\b__(?!syncthreads)\w+_sync\b|\b__syncwarp\b|\b__activemask\b|\blaneid\b")
@@ -505,8 +509,12 @@ class RawRun:
         self, first: dict[str, np.ndarray], arrays: dict[str, np.ndarray], schedule: int
     ) -> list[Finding]:
         """Return findings for results that differ: from local memory that was read too early, or from the order."""
+        from host_to_device.standins.cuda_cpp import compiler
+
         found = self.order_dependence(first, arrays, schedule)
-        return (self.read_too_early(arrays, schedule) if found else []) or found
+        if not found or compiler.find().fills_locals:
+            return (self.read_too_early(arrays, schedule) if found else []) or found
+        return [replace(each, advice=f"{each.advice} {OR_TOO_EARLY}") for each in found]
 
     def read_too_early(self, arrays: dict[str, np.ndarray], schedule: int) -> list[Finding]:
         """Return a finding if the result depends on what local variables begin with.
@@ -562,14 +570,25 @@ def array_at(line: str, column: int) -> str:
     if column > len(line) or line[column - 1] != "]":
         found = re.match(r"[\w.]+(->[\w.]+)*", line[column - 1 :])
         return found[0] if found else ""
-    depth, at = 0, column - 1
-    while at >= 0:
-        depth += (line[at] == "]") - (line[at] == "[")
-        if depth == 0:
+    at = _opening(line, column - 1)  # the bracket before the index
+    start = at
+    while start > 0 and (line[start - 1].isalnum() or line[start - 1] in "_.]>-"):
+        if line[start - 1] == ">" and line[start - 2 : start] != "->":
             break
-        at -= 1
-    found = re.search(r"[\w.]+(?:(?:->|\[[^][]*\])\.?[\w.]*)*$", line[: max(at, 0)])
-    return found[0] if found else ""
+        if line[start - 1] == "-" and line[start - 1 : start + 1] != "->":
+            break
+        start = _opening(line, start - 1) if line[start - 1] == "]" else start - 1
+    return line[start:at]
+
+
+def _opening(line: str, at: int) -> int:
+    """Return where the bracket opens that closes there; 0 if it opens in an earlier line."""
+    depth = 0
+    for start in range(at, -1, -1):
+        depth += (line[start] == "]") - (line[start] == "[")
+        if depth == 0:
+            return start
+    return 0
 
 
 def declared_without_value(source: str) -> list[tuple[int, str]]:

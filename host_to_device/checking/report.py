@@ -93,8 +93,8 @@ class Finding:
 class Report:
     """The result of a check: how much it covered, and what it found.
 
-    `bool(report)` is true if nothing was found. `findings` are errors. `notes`, if the check was asked for them, are
-    figures about performance. `remarks` are facts that are neither.
+    `bool(report)` is true if the check saw something and found no error in it. `findings` are errors. `notes`, if the
+    check was asked for them, are figures about performance. `remarks` are facts that are neither.
     """
 
     kernel: str
@@ -108,14 +108,20 @@ class Report:
     notes: tuple[Any, ...] = ()
 
     def __bool__(self) -> bool:
-        return not self.findings
+        return not self.findings and not self.saw_nothing
+
+    @property
+    def saw_nothing(self) -> bool:
+        """Whether the check ended before it saw anything: then finding nothing means nothing."""
+        return not self.findings and (self.schedules == 0 or bool(self.partial and self.accesses == 0))
 
     def summary(self) -> str:
         """Return the first line: how many errors, and how much was checked."""
         counts = [_count(self.threads, "thread")]
         counts += [] if self.accesses is None else [_count(self.accesses, "access", "accesses")]
         seen = ", ".join([*counts, _count(self.schedules, "schedule"), f"{self.seconds:.2f} s"])
-        verdict = _count(len(self.findings), "error") if self.findings else "no errors found"
+        clean = "nothing was checked" if self.saw_nothing else "no errors found"
+        verdict = _count(len(self.findings), "error") if self.findings else clean
         return f"check of {self.kernel}: {verdict} ({seen})"
 
     def besides(self) -> list[str]:

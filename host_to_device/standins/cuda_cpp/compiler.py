@@ -137,7 +137,7 @@ class Compiler:
         said = subprocess.run(
             [*self.command, "-dumpversion"], capture_output=True, text=True, timeout=10, check=False
         )
-        return said.stdout.partition(".")[0].strip() >= "12"
+        return int(said.stdout.partition(".")[0].strip() or 0) >= 12
 
     @functools.cached_property
     def is_clang(self) -> bool:
