@@ -157,18 +157,19 @@ def test_nbgrader_gives_the_solution_everything_and_the_skeleton_and_wrong_answe
     course, parts, ids = Course(tmp_path, path), building.parts(path), answer_ids(path)
     rounds = {f"wrong-{number}": number for number in range(max(len(part.wrong) for part in parts))}
     assert len(rounds) >= 3
-    # The skeleton with other answer cells, which nbgrader puts back, and the solution with something on stderr.
-    course.submit("tampered", {part.answer.id: "pass" for part in parts})
+    # Other answer cells, which nbgrader puts back, and the solution with something on stderr.
+    tampered = {part.answer.id: "pass" for part in parts}
     course.submit("talkative", {name: talkative(source) for name, source in course.solved().items()})
-    right, nought = {"talkative"}, {"tampered"}
+    right, nought = {"talkative"}, set()
     if handed_in_by == "all":
+        course.submit("tampered", tampered)
         course.submit("solution", course.solved())
         course.submit("skeleton", {})
-        right, nought = right | {"solution"}, nought | {"skeleton"}
+        right, nought = right | {"solution"}, {"skeleton", "tampered"}
     else:
         rounds = {"wrong-0": 0}
     for student, number in rounds.items():
-        handed_in = course.solved()
+        handed_in = course.solved() | (tampered if handed_in_by == "a few" else {})
         for part in parts:
             for wrong in part.wrong[number : number + 1]:
                 handed_in |= part.replaced(wrong.code)
