@@ -91,6 +91,12 @@ def check_dtype(dtype: Any) -> np.dtype:
     raise ValueError(f"Unsupported dtype {dtype}")
 
 
+def check_fits(value: Any, dtype: np.dtype) -> None:
+    """Raise an OverflowError for a Python integer that a dtype of integers cannot hold; NumPy says so in most places."""
+    if type(value) is int and dtype.kind in "iu":
+        np.zeros((), dtype)[()] = value
+
+
 def adopt(array: np.ndarray, base: Any = None) -> Any:
     """Return an array over a NumPy array that lies in device memory, or is empty."""
     result = Base._final.__new__(Base._final)

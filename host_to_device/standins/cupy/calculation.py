@@ -14,7 +14,7 @@ from host_to_device.standins import events
 from host_to_device.standins.cupy.base import Base, on_device, operand
 from host_to_device.standins.cupy.converting import array
 from host_to_device.standins.cupy.forwarding import made
-from host_to_device.standins.cupy.results import one_axis, reduced
+from host_to_device.standins.cupy.results import axes_of, one_axis, quiet, reduced
 from host_to_device.standins.cupy.ufuncs import ALL
 
 # Sums and limits
@@ -81,14 +81,39 @@ _GIVEN = "a, q, axis, out, interpolation or method, keepdims"
 
 
 def _quantiles(function: Callable) -> Callable:
-    """Return a function that writes what `numpy.percentile` or `numpy.quantile` computes into `out`."""
+    """Return a function that writes what `numpy.percentile` or `numpy.quantile` computes into `out`.
+
+    CuPy sorts, so that NaN counts as the largest number, and NumPy's result would be NaN.
+    """
 
     def call(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool) -> Any:
         points = operand(q) if isinstance(q, Base) else q
-        result = function(operand(a), points, axis, method=method, keepdims=keepdims)
+        host = operand(a)
+        result = quiet(function, host, points, axis, method=method, keepdims=keepdims)
+        if host.dtype.kind == "f" and np.isnan(host).any() and method == "linear":
+            parts = np.asarray(points, float) / (100 if function is np.percentile else 1)
+            result = _between_sorted(host, parts, axis, result)
         return reduced(result, out, function.__name__)
 
     return call
+
+
+def _between_sorted(host: np.ndarray, parts: np.ndarray, axis: Any, like: Any) -> np.ndarray:
+    """Return quantiles as CuPy interpolates them between sorted elements, NaN last (order.py), in the shape of `like`."""
+    axes = axes_of(axis, host.ndim)
+    kept = [each for each in range(host.ndim) if each not in axes]
+    rows = host.transpose(*kept, *axes).reshape(*(host.shape[each] for each in kept), -1)
+    rows = np.sort(rows, -1)
+    found = []
+    for part in parts.ravel():
+        place = part * (rows.shape[-1] - 1.0)
+        below = int(place)
+        above, weight = min(below + 1, rows.shape[-1] - 1), place - below
+        low, high = rows[..., below], rows[..., above]
+        with np.errstate(all="ignore"):
+            gap = high - low
+            found.append(low + gap * weight if weight < 0.5 else high - gap * (1 - weight))
+    return np.stack(found).astype(np.asarray(like).dtype).reshape(np.shape(like))
 
 
 percentile = made(

@@ -193,17 +193,43 @@ def linspace(
     """Return `num` evenly spaced numbers from `start` to `stop`; with `retstep` also the step."""
     if num < 0:
         raise ValueError("linspace with num<0 is not supported")
-    whole = dtype is not None and np.dtype(dtype).kind in "iu"
-    values, step = np.linspace(start, stop, num, endpoint, True, None if whole else dtype, axis)
-    if whole:  # rounded down, then converted on the device
-        floats, values = np.floor(values), np.empty(values.shape, dtype)
-        cast(floats, values)
+    if np.isscalar(start) and np.isscalar(stop):
+        values, step = _between_numbers(start, stop, num, num - 1 if endpoint else num, endpoint)
+    else:
+        values, step = np.linspace(start, stop, num, endpoint, True, None, axis)
+    if dtype is not None and np.dtype(dtype) != values.dtype:
+        floats, values = values, np.empty(values.shape, dtype)
+        cast(np.floor(floats) if values.dtype.kind in "iu" else floats, values)
     return (values, float(step) if np.ndim(step) == 0 else step) if retstep else values
 
 
-@on_device
+def _between_numbers(start: Any, stop: Any, num: int, parts: int, endpoint: bool) -> tuple[np.ndarray, float]:
+    """Return what CuPy computes between two numbers (ranges.py, `_linspace_scalar`), and the step."""
+    values = np.empty(num, np.result_type(start, stop, float(num)))
+    if parts <= 0:
+        values[:] = start
+        return values, float("nan")
+    distance, places = float(stop - start), np.arange(num)
+    step = distance / parts
+    values[:] = start + (places * step if step else places * distance / parts)
+    if endpoint:
+        values[-1] = stop
+    return values, step
+
+
 def meshgrid(*xi: Any, **kwargs: Any) -> Any:
     """Return the coordinates of a grid from those along its axes."""
+    for each in xi:
+        if each.ndim != 1:
+            raise ValueError("input has to be 1d")
+        if not isinstance(each, Base):
+            raise ValueError("input has to be cupy.ndarray")
+    return _grid(*xi, **kwargs)
+
+
+@on_device
+def _grid(*xi: Any, **kwargs: Any) -> Any:
+    """Return what `numpy.meshgrid` returns."""
     return tuple(np.meshgrid(*xi, **kwargs))
 
 

@@ -124,6 +124,10 @@ template <typename T> struct complex {
   }
   __device__ friend bool operator==(complex a, complex b) { return a.re == b.re && a.im == b.im; }
   __device__ friend bool operator!=(complex a, complex b) { return !(a == b); }
+  __device__ friend bool operator<(complex a, complex b) { return a.re != b.re ? a.re < b.re : a.im < b.im; }
+  __device__ friend bool operator>(complex a, complex b) { return b < a; }
+  __device__ friend bool operator<=(complex a, complex b) { return a == b || a < b; }
+  __device__ friend bool operator>=(complex a, complex b) { return a == b || b < a; }
   __device__ complex& operator+=(complex b) { return *this = *this + b; }
   __device__ complex& operator-=(complex b) { return *this = *this - b; }
   __device__ complex& operator*=(complex b) { return *this = *this * b; }

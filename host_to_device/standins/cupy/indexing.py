@@ -348,7 +348,10 @@ def put(a: Any, indices: Any, values: Any, mode: str) -> None:
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError("clipmode not understood")
     try:
-        np.put(a._array, index_of(indices), given(a, values).astype(a._array.dtype), mode)
+        source = given(a, values)
+        converted = np.empty(source.shape, a._array.dtype)
+        cast(source, converted)
+        np.put(a._array, index_of(indices), converted, mode)
         events.operated("put")
         if mode == "raise":
             events.read_back(1)

@@ -20,6 +20,7 @@ from host_to_device.standins.cupy.base import (
     wrap,
 )
 from host_to_device.standins.cupy.forwarding import ALL as FORWARDED
+from host_to_device.standins.cupy.results import converted
 
 FEW_TO_PAD = 4e6  # elements of a matrix: CuPy fills a smaller one with zeros as a whole, not edge by edge
 
@@ -171,6 +172,9 @@ def concatenate(
     if axis is not None:
         _check_axes(tup)
     arrays = [each._array for each in tup]
+    wanted = dtype if out is None else out.dtype
+    if wanted is not None and casting == "unsafe":
+        arrays = [converted(each, wanted) for each in arrays]
     if out is None:
         return adopt(upload(np.concatenate(arrays, axis, dtype=dtype, casting=casting), "concatenate"))
     np.concatenate(arrays, axis, out._array, casting=casting)

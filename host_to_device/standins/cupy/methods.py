@@ -8,7 +8,17 @@ import numpy as np
 
 from host_to_device.standins import events
 from host_to_device.standins.cupy import indexing
-from host_to_device.standins.cupy.base import Base, adopt, not_an_array, operand, order_of, upload, view_of
+from host_to_device.standins.cupy.base import (
+    Base,
+    adopt,
+    check_fits,
+    not_an_array,
+    operand,
+    order_of,
+    unsupported,
+    upload,
+    view_of,
+)
 from host_to_device.standins.cupy.products import dot
 from host_to_device.standins.cupy.results import (
     axes_of,
@@ -151,7 +161,8 @@ class Calculation:
                 "Calling nonzero on 0d arrays is not allowed. Use cp.atleast_1d(scalar).nonzero() instead."
             )
         indexing.scanned(self._array.size)
-        return tuple(adopt(upload(each, "nonzero")) for each in self._array.nonzero())
+        rows = adopt(upload(np.argwhere(self._array), "nonzero"))  # CuPy's results are its columns
+        return tuple(view_of(rows._array[:, axis], rows) for axis in range(self._array.ndim))
 
     def sort(self, axis: int = -1, kind: str | None = None) -> None:
         """Sort in place; equal elements keep their order."""
@@ -270,8 +281,9 @@ class Calculation:
         dtype = self._array.dtype
         limits = [None if limit is None else operand(limit) for limit in (min, max)]
         for limit in limits:
-            if isinstance(limit, int) and dtype.kind in "iu":
-                np.zeros((), dtype)[()] = limit  # an OverflowError, where NumPy's clip computes
+            if limit is None and dtype.kind not in "iuf":
+                raise unsupported(limit)
+            check_fits(limit, dtype)
         return reduced(
             self._array.copy() if min is None and max is None else np.clip(self._array, *limits), out
         )

@@ -119,9 +119,30 @@ def types_of(name: str, operands: list[Any]) -> tuple[list[np.dtype], np.dtype]:
     TypeError
         If there is no such function of these types.
     """
-    function = getattr(np, name)
-    *inputs, output = function.resolve_dtypes((*operands, *[None] * function.nout))
-    return inputs, output
+    if name in ("subtract", "negative") and all(each == np.dtype(bool) for each in operands):
+        raise TypeError(f"cupy.{name} of bool is not supported: use logical_xor or logical_not")
+    of_integers = [f"{each}{each}->d" for each in "bBhHiIlL"] if name in ("true_divide", "divide") else []
+    for types in [*of_integers, *getattr(np, name).types]:
+        inputs, _, outputs = types.partition("->")
+        if set(types) & set("gGOmMSUV") or len(inputs) != len(operands):
+            continue
+        dtypes = [np.dtype(each) for each in inputs]
+        if all(map(_fits, operands, dtypes)):
+            result = np.dtype(outputs[0])
+            return ([result] * 2 if types in of_integers else dtypes), result
+    kinds = tuple(np.dtype(each) for each in operands)
+    raise TypeError(f"Wrong type ({kinds}) of arguments for cupy_{name}")
+
+
+def _fits(operand: Any, dtype: np.dtype) -> bool:
+    """Return whether a fused operation of a dtype takes an operand.
+
+    CuPy takes the first of its operations whose dtypes fit. A Python number fits every dtype of its kind, so that a
+    uint8 and 1.5 give a float16 here, and a float64 without `cupy.fuse` (_kernel.pyx, `_guess_routine_from_in_types`).
+    """
+    if np.can_cast(operand, dtype):
+        return True
+    return isinstance(operand, type) and np.result_type(operand(0), dtype) == dtype
 
 
 def expression(name: str, dtypes: list[np.dtype]) -> str:
@@ -130,8 +151,6 @@ def expression(name: str, dtypes: list[np.dtype]) -> str:
         return INVERT.get(dtypes[0].kind, INVERT[""])
     if name in ("absolute", "abs") and dtypes[0].kind in "cub":
         return "abs({0})" if dtypes[0].kind == "c" else "{0}"
-    if name in ("subtract", "negative") and dtypes[0].kind == "b":
-        raise TypeError(f"cupy.{name} of bool is not supported: use logical_xor or logical_not")
     if dtypes[0].kind == "c" and name in ("power",):
         return "pow({0}, {1})"
     if dtypes[0].kind == "b" and name in ("add", "multiply"):
@@ -164,7 +183,11 @@ def reduction(name: str, dtype: np.dtype) -> tuple[str, str]:
 def literal(value: Any, dtype: np.dtype) -> str:
     """Return a number as C++ text of this type."""
     number = np.empty((), dtype)
-    number[()] = value
+    if isinstance(value, int) and dtype.kind in "iu":  # the lowest bits stay, as in C
+        value &= (1 << 8 * dtype.itemsize) - 1
+        number = np.array(value, f"u{dtype.itemsize}").view(dtype)
+    else:
+        number[()] = value
     value = number.item()
     name = type_name(dtype)
     if dtype.kind == "c":
@@ -172,7 +195,7 @@ def literal(value: Any, dtype: np.dtype) -> str:
     if dtype.kind == "b":
         return str(value).lower()
     if dtype.kind == "f":
-        return f"{name}({real(value)})"
+        return f"{'float' if dtype.itemsize == 2 else name}({real(value)})"
     if value == -(2**63):
         return "(-9223372036854775807ll - 1)"
     return f"static_cast<{name}>({value}{'ull' if dtype.kind == 'u' else 'll'})"

@@ -7,7 +7,17 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins import events
-from host_to_device.standins.cupy.base import Base, adopt, cast, on_device, operand, shapes_differ, upload
+from host_to_device.standins.cupy.base import (
+    Base,
+    adopt,
+    cast,
+    check_fits,
+    on_device,
+    operand,
+    shapes_differ,
+    upload,
+)
+from host_to_device.standins.cupy.converting import array
 from host_to_device.standins.cupy.forwarding import ALL as FORWARDED
 from host_to_device.standins.cupy.indexing import index_of
 from host_to_device.standins.cupy.results import axes_of, reduced
@@ -94,6 +104,9 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     if x is None:
         return nonzero(condition)
     hosts = [operand(each) for each in (condition.astype("?", copy=False), x, y)]
+    for number, other in (hosts[1:], hosts[:0:-1]):
+        if isinstance(other, np.ndarray | np.generic):
+            check_fits(number, other.dtype)
     try:
         return adopt(upload(np.where(*hosts), "where"))
     except ValueError:
@@ -105,12 +118,14 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
 
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Return whether all elements are equal within a tolerance, as an array."""
-    return FORWARDED["isclose"](a, b, rtol, atol, equal_nan).all()
+    one, other = (array(each, copy=None) if isinstance(each, np.ndarray) else each for each in (a, b))
+    return FORWARDED["isclose"](one, other, rtol, atol, equal_nan).all()
 
 
 @on_device
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     """Return whether shapes and elements are equal, as an array."""
+    a2.shape  # noqa: B018  CuPy reads it: an AttributeError for numbers and lists
     return np.asarray(np.array_equal(a1, a2, equal_nan))
 
 
@@ -181,10 +196,14 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """Write values where a mask is True, each at its own place."""
-    source = np.asarray(operand(values))
-    given = np.empty(source.shape, a.dtype)
-    cast(source, given)
-    np.putmask(a._array, operand(mask), given)
+    if not isinstance(values, Base):
+        a[mask] = values
+        return
+    if not np.can_cast(values.dtype, a.dtype):
+        raise TypeError(
+            f"Cannot cast array data from {values.dtype} to {a.dtype} according to the rule 'safe'"
+        )
+    np.putmask(a._array, operand(mask), values._array)
     events.operated("putmask")
 
 

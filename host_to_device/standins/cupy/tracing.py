@@ -59,9 +59,6 @@ class _VariableProxy:
     def __pos__(self) -> Any:
         return self._trace.call("positive", self)
 
-    def __abs__(self) -> Any:
-        return self._trace.call("absolute", self)
-
     def __invert__(self) -> Any:
         return self._trace.call("invert", self)
 
@@ -224,14 +221,7 @@ class Trace:
         variables = [each for each in operands if isinstance(each, _VariableProxy)]
         if any(each._reduced != (self.reduction is not None) for each in variables):
             raise CannotFuse("values from before and after a reduction")
-        text = expression.format(
-            *(
-                f"static_cast<{type_name(to)}>(v{each._index})"
-                if isinstance(each, _VariableProxy)
-                else operations.literal(each, to)
-                for each, to in zip(operands, dtypes, strict=True)
-            )
-        )
+        text = expression.format(*(_operand(each, to) for each, to in zip(operands, dtypes, strict=True)))
         statements = self.before if self.reduction is None else self.after
         if out is None:
             sources = frozenset().union(*(each._sources for each in variables))
@@ -270,6 +260,16 @@ class Trace:
         ndim = operand.ndim if options.get("keepdims") else operand.ndim - gone
         self.reduction = Reduction(name, operand, self.variables, np.dtype(dtype), options)
         return self.new(np.dtype(dtype), ndim, operand._sources)
+
+
+def _operand(operand: Any, dtype: np.dtype) -> str:
+    """Return an operand of a dtype as C++ text: a float16 as a float, in which CuPy computes, rounded to a float16."""
+    name = type_name(dtype)
+    if not isinstance(operand, _VariableProxy):
+        return operations.literal(operand, dtype)
+    if dtype == np.float16:
+        return f"static_cast<float>(static_cast<{name}>(static_cast<float>(v{operand._index})))"
+    return f"static_cast<{name}>(v{operand._index})"
 
 
 def kind_of(operand: Any) -> Any:

@@ -97,6 +97,8 @@ class ufunc:
                     found = self._numpy.resolve_dtypes((*key, *(None,) * self.nout))[self.nin :]
                 except TypeError as problem:
                     raise self._refusal(key, problem) from None
+                if self._numpy in _NOT_COMPLEX and any(np.dtype(kind).kind == "c" for kind in key):
+                    raise self._refusal(key, TypeError())
             self._results[key] = found
         return found
 
@@ -148,7 +150,12 @@ class ufunc:
                 key.append(_WEAK.get(type(value)) or np.dtype(type(value)))
             else:
                 return self._call_with(args, kwargs)
-        outs = self._new_outputs(hosts, self._dtypes(tuple(key)))
+        try:
+            dtypes = self._dtypes(tuple(key))
+        except TypeError:
+            _shape_of(hosts)  # CuPy looks at the shapes first
+            raise
+        outs = self._new_outputs(hosts, dtypes)
         self._compute(hosts, outs)
         return adopt(outs[0]) if self.nout == 1 else tuple(adopt(out) for out in outs)
 
@@ -161,6 +168,8 @@ class ufunc:
             events.operated(self.name.removeprefix("cupy_"))
         with np.errstate(all="ignore"):
             if self._is_numpys:
+                if self._numpy is np.ldexp:  # the exponent is an int in C
+                    hosts = [hosts[0], np.asarray(hosts[1]).astype(np.int32)]
                 try:
                     self._numpy(*hosts, out=tuple(outs), casting=casting)
                 except ValueError:
@@ -289,6 +298,8 @@ class ufunc:
         return getattr(array, names[self.name])
 
 
+# NumPy has these for complex numbers, CuPy does not.
+_NOT_COMPLEX = (np.logical_and, np.logical_or, np.logical_xor, np.logical_not)
 _AT = ("add", "subtract", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor")
 
 
@@ -341,7 +352,7 @@ def _sinc(x: Any) -> Any:
         return np.sinc(x)
     near = np.abs(x) > 1e-9
     with np.errstate(all="ignore"):
-        sine = np.where(x == np.rint(x), 0, np.sin(np.pi * np.remainder(x, 2)))
+        sine = np.where(np.isfinite(x) & (x == np.rint(x)), 0, np.sin(np.pi * np.remainder(x, 2)))
         return np.where(near, sine / np.where(near, np.pi * x, 1), 1)
 
 

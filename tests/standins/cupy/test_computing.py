@@ -32,6 +32,10 @@ def test_ufuncs_give_numpys_values_and_dtypes(name):
     tried = 0
     for dtypes in itertools.product(DTYPES, repeat=ours.nin):
         hosts = [of(dtype) for dtype in dtypes]
+        if name.startswith("logical_") and any(host.dtype.kind == "c" for host in hosts):
+            with pytest.raises(TypeError, match=f"^Wrong type .* of arguments for cupy_{name}$"):
+                ours(*map(cp.asarray, hosts))
+            continue
         try:
             with np.errstate(all="ignore"):
                 expected = theirs(*hosts)

@@ -61,7 +61,7 @@ def test_ways_to_decorate():
     "function",
     [
         lambda x, y: x + y * 2,
-        lambda x, y: -x / (y + 1.5) - abs(x - 6),
+        lambda x, y: -x / (y + 1.5) - np.absolute(x - 6),
         lambda x, y: (x > 4) & (y < 20),
         lambda x, y: x**2 % 7 + y // 5,
         lambda x, y: (x + y, y - x, x * y),
@@ -83,7 +83,7 @@ def test_operators(function):
 def test_integers_divide_as_in_python(dtype):
     values = np.array([1, 2, 3, 5, 100], dtype)
     other = np.array([7, 2, 2, 3, 9], dtype)
-    same(lambda x, y: (x // y, x % y, x / y, x + 1, x * 2.5), values, other, rtol=1e-6)
+    same(lambda x, y: (x // y, x % y, x / y, x + 1), values, other, rtol=1e-6)
     if dtype != "u1":
         same(lambda x, y: (-x // y, -x % y), values, other)
 

@@ -49,6 +49,14 @@ KERNELS = {
     "cp.ReductionKernel('T x', 'T y', 'x * x', 'a + b', 'y = a', '0', 'squares')": "({a} * {a}).sum()",
 }
 
+FUSED = (
+    "x * y + 1",
+    "cp.maximum(x, y) - x",
+    "cp.sqrt(x * x + y * y)",
+    "cp.where(x > y, x, y)",
+    "cp.sum(x * y)",
+)
+
 
 class Program:
     """A program that grows: its statements, and NumPy's values of its variables."""
@@ -292,7 +300,7 @@ class Program:
             f"cp.ascontiguousarray({a})",
             f"cp.zeros_like({a})",
             f"cp.full_like({a}, {self.number()})",
-            f"{a}.view('{self.dtype()}')",
+            f"{a}.view('{self.dtype()}')" if "?" not in self.dtypes else f"{a}.view()",
         )  # fmt: skip
 
     def picked(self) -> str:
@@ -324,6 +332,17 @@ class Program:
             f"cp.nan_to_num({a})",
             f"cp.linspace({self.number()}, {self.number()}, {self.one_of('0', '1', '4')})",
             f"cp.arange({self.number()}, {self.number()})",
+            f"cp.take_along_axis({a}, cp.argsort({a}, -1), -1)",
+            f"cp.percentile({a}, {self.one_of('50', '[25, 75]')})",
+            f"cp.var({a}, ddof=1)",
+            f"cp.split({a}, 2)",
+            f"cp.array_split({a}, 2, {self.one_of('0', '-1')})",
+            f"cp.append({a}, {b})",
+            f"cp.inner({a}, {self.array()})",
+            f"cp.meshgrid({a}, {self.array()})",
+            f"cp.stack(cp.broadcast_arrays({a}, {self.array()}))",
+            f"cp.full({self.one_of('3', '(2, 2)', '()')}, {self.number()}, '{self.dtype()}')",
+            f"cp.eye({self.one_of('2', '3')}, dtype='{self.dtype()}')",
         )  # fmt: skip
 
     def plain(self) -> str:
@@ -345,6 +364,18 @@ class Program:
     def change(self) -> str:
         """Return a statement that changes an array."""
         a = self.array()
+        if self.likely(0.2):
+            return self.one_of(
+                f"cp.add.at({a}, cp.array([0, 0, -1]), {self.number()})",
+                f"{a}.sort({self.one_of('', '0')})",
+                f"{a}.fill({self.number()})",
+                f"cp.putmask({a}, {a} > 1, {self.number()})",
+                f"cp.copyto({a}, {self.operand()}, casting='{self.one_of('same_kind', 'unsafe')}')",
+                f"cp.sum({a}, out={self.array(lambda each: each.ndim == 0)})",
+                f"cp.cumsum({a}, axis=0, out={self.array()})",
+                f"{a}.put([0, -1], {self.number()})",
+                f"cp.fill_diagonal({a}, {self.number()})",
+            )  # fmt: skip
         if self.likely(0.4):
             return f"{a} {self.one_of('+', '-', '*', '/', '//', '%', '**', '&', '|', '<<')}= {self.operand()}"
         return f"{a}[{self.index(a)}] = {self.operand()}"
@@ -358,11 +389,22 @@ class Program:
         axis = f", axis={self.axis(a)}" if "Reduction" in text else ""
         return f"{text}({', '.join(arguments)}{axis})", model.format(a=a)
 
+    def fused(self, name: str) -> tuple[str, str]:
+        """Return the statement that calls a fused function, and the same without fusion."""
+        body = self.one_of(*FUSED)
+        a, b = self.array(), self.array() if self.likely(0.7) else self.number()
+        return (
+            f"@cp.fuse()\ndef fused(x, y):\n    return {body}\n{name} = fused({a}, {b})",
+            f"{name} = (lambda x, y: {body})({a}, {b})",
+        )
+
     def grow(self) -> None:
         """Add one statement."""
         for _ in range(30):
             name = f"{'abcdefghij'[self.made % 10]}{self.made // 10 or ''}"
-            if self.likely(0.06):
+            if self.likely(0.02):
+                statement, model = self.fused(name)
+            elif self.likely(0.06):
                 expression, model = self.kernel()
                 statement, model = f"{name} = {expression}", f"{name} = {model}"
             elif self.likely(0.25):
@@ -371,7 +413,7 @@ class Program:
                 statement = model = f"{name} = {self.expression()}"
             if self.works(model) or self.likely(MISTAKES):
                 self.statements.append(statement)
-                self.made += statement.startswith(f"{name} = ")
+                self.made += f"{name} = " in statement
                 return
 
     def works(self, statement: str) -> bool:
