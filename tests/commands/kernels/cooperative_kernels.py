@@ -86,9 +86,7 @@ def main() -> int:
                 print(cooperative.as_text(smallest(kernel, interpreted, verdict.outcome)), flush=True)
     print(table)
     if asked.figures:
-        figures.write(
-            "cooperative kernels", table, f"seeds from {asked.first}, {asked.schedules} orders each"
-        )
+        figures.write("cooperative kernels", table)
     return 1 if failed else 0
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import importlib.metadata
 import sys
 
 from host_to_device.standins import imports
@@ -25,7 +26,7 @@ from tests.corpora.kernels.generated.typed import Program  # noqa: E402
 AT_ONCE = 140
 
 
-def smallest(program: Program, mode: str, outcome: str, real: judging.RealNumba) -> Program:
+def smallest(program: Program, mode: str, outcome: str, real: judging.Real) -> Program:
     """Return the smallest program of the same parameters with the same outcome."""
 
     def shows(sources: list[str]) -> list[bool]:
@@ -48,7 +49,7 @@ def main() -> int:
     parser.add_argument("--figures", action="store_true")
     parser.add_argument("--store", action="store_true")
     asked = parser.parse_args()
-    with judging.real_numba() as real:
+    with judging.real() as real:
         if asked.store:
             print(sample.store(real))
             return 0
@@ -74,11 +75,7 @@ def main() -> int:
                         print(smallest(program, mode, verdict.outcome, real).source, flush=True)
     print(table)
     if asked.figures:
-        figures.write(
-            "typed programs",
-            table,
-            f"seeds {asked.first} to {asked.first + asked.count // 7 - 1} of each kind",
-        )
+        figures.write("typed programs", table, f"numba-cuda {importlib.metadata.version('numba-cuda')}")
     return 1 if failed else 0
 
 

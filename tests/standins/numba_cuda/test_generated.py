@@ -77,7 +77,7 @@ def test_shrinking_keeps_what_shows_the_finding():
 def test_many_programs(first):
     pytest.importorskip("numba_cuda", reason="numba-cuda is not installed (make set-up-tests, not on macOS)")
     programs = typed.programs(154, first)
-    with judging.real_numba() as real:
+    with judging.real() as real:
         known = list(zip(programs, real.results(programs), strict=True))
     assert faults("interpreted", known) == []
     assert faults("compiled", known) == []

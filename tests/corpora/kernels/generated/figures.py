@@ -38,13 +38,15 @@ class Table:
         return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
 
 
-def write(name: str, table: Table, programs: str) -> None:
-    """Keep a table for the page, with its date and which programs it counts."""
+def write(name: str, table: Table, versions: str = "") -> None:
+    """Keep a table for the page; the rows of modes that did not run stay as they were."""
     kept = json.loads(FILE.read_text()) if FILE.exists() else {}
+    ran = {mode for _, mode in table.counts}
+    others = [row for row in kept.get(name, {}).get("rows", []) if row[1] not in ran]
     kept[name] = {
         "date": datetime.date.today().isoformat(),
-        "programs": programs,
+        "versions": versions or kept.get(name, {}).get("versions", ""),
         "columns": ["kind", "mode", "programs", *table.outcomes],
-        "rows": table.rows(),
+        "rows": sorted([*others, *table.rows()], key=lambda row: (row[0] == "all", row[0], row[1])),
     }
     FILE.write_text(json.dumps(kept, indent=1) + "\n")

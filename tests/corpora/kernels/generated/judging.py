@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import subprocess
@@ -17,7 +18,6 @@ import numpy as np
 from numba import cuda
 
 from host_to_device.standins.numba_cuda import python_numbers
-from tests.corpora.kernels.generated import typed
 from tests.corpora.kernels.generated.sources import namespace
 from tests.corpora.kernels.generated.typed import THREADS, Program
 
@@ -74,7 +74,7 @@ def judge(program: Program, real: dict[str, Any], got: dict[str, Any]) -> Verdic
             wrong &= ~(np.isnan(right) & np.isnan(found))
         if wrong.any():
             at = int(np.argmax(wrong))
-            if overflows(program):
+            if isinstance(program, Program) and overflows(program):
                 return Verdict(UNJUDGED, "an int64 has overflowed")
             return Verdict(DIFFERENT, f"{name}[{at}] is {found[at]!r}, and {right[at]!r} on a GPU")
     return Verdict(SAME)
@@ -97,41 +97,39 @@ def overflows(program: Program) -> bool:
     return bool(found)
 
 
-class RealNumba:
-    """The real compiler in a process of its own; give it programs."""
+class Real:
+    """A real library in a process of its own; give it programs."""
 
     def __init__(self, process: subprocess.Popen) -> None:
         self.process = process
 
-    def results(self, programs: list[Program]) -> list[dict[str, Any]]:
+    def results(self, programs: list[Any]) -> list[dict[str, Any]]:
         assert self.process.stdin and self.process.stdout
-        self.process.stdin.write(json.dumps([typed.as_json(each) for each in programs]) + "\n")
+        self.process.stdin.write(json.dumps([dataclasses.asdict(each) for each in programs]) + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:
-            raise RuntimeError("the process with the real numba-cuda has ended: its last words stand above")
+            raise RuntimeError("the process with the real library has ended: its last words stand above")
         return json.loads(line)
 
 
 @contextlib.contextmanager
-def real_numba(environment: dict[str, str] | None = None) -> Iterator[RealNumba]:
-    """Start the real numba-cuda on the rehearsal; `environment` is that of a process that finds it."""
-    if environment is None:
-        from rehearsal import run
+def real(module: str = "real_numba", cupy: bool = False) -> Iterator[Real]:
+    """Start a module of this package with the real libraries on the rehearsal."""
+    from rehearsal import run
 
-        environment = run.environment({**os.environ, "H2D_MACHINE": "gpu", "PYTHONPATH": str(ROOT)})
     quiet = {"NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": "0", "PYTHONWARNINGS": "ignore"}
-    command = [sys.executable, "-m", "tests.corpora.kernels.generated.real_numba"]
+    base = {**os.environ, **quiet, "H2D_MACHINE": "gpu", "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(
-        command,
-        env={**environment, **quiet},
+        [sys.executable, "-m", f"tests.corpora.kernels.generated.{module}"],
+        env=run.environment(base, cupy=cupy),
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     )
     try:
-        yield RealNumba(process)
+        yield Real(process)
     finally:
         process.stdin.close()
         process.wait(timeout=60)

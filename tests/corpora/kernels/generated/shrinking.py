@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 from collections.abc import Callable, Iterator
 
 NUMBERS = (0, 1, 2)
@@ -97,7 +98,43 @@ def replacements(part: ast.expr) -> Iterator[ast.expr]:
         yield from (ast.Constant(number) for number in NUMBERS)
 
 
-def shrink(source: str, shows: Callable[[list[str]], list[bool]], rounds: int = 200) -> str:
+def smaller_cpp(source: str) -> Iterator[str]:
+    """Yield programs in CUDA C++ that are one step smaller: without some lines, or with less between two brackets."""
+    lines = source.splitlines()
+    for first in range(len(lines)):
+        for last in range(first + 1, len(lines) + 1):
+            gone = "\n".join(lines[first:last])
+            if gone.count("{") == gone.count("}") and "__global__" not in gone:
+                yield "\n".join([*lines[:first], *lines[last:]]) + "\n"
+    for first, last in brackets(source):
+        inside = source[first + 1 : last]
+        parts = [
+            inside,
+            *NUMBERS,
+            *(part for cut in brackets(inside) for part in [inside[cut[0] : cut[1] + 1]]),
+        ]
+        yield from (f"{source[:first]}({part}){source[last + 1 :]}" for part in parts)
+        if not re.search(r"[\w>]\s*$", source[:first]):  # no call and no cast
+            yield source[:first] + inside + source[last + 1 :]
+
+
+def brackets(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the places of round brackets that belong together."""
+    opened: list[int] = []
+    for place, letter in enumerate(text):
+        if letter == "(":
+            opened.append(place)
+        elif letter == ")" and opened:
+            yield opened.pop(), place
+
+
+def shrink(
+    source: str,
+    shows: Callable[[list[str]], list[bool]],
+    rounds: int = 200,
+    smaller: Callable[[str], Iterator[str]] = smaller,
+    size: Callable[[str], int] = size,
+) -> str:
     """Return the smallest program that single steps reach and that still shows the finding.
 
     Parameters
@@ -106,6 +143,8 @@ def shrink(source: str, shows: Callable[[list[str]], list[bool]], rounds: int = 
         Gets programs and returns for each whether it shows the finding; a program may be nonsense.
     rounds
         How many steps at most.
+    smaller, size
+        The steps, and what they make less: those of Python, unless others are given.
     """
     for _ in range(rounds):
         tried = {each for each in smaller(source) if size(each) < size(source)}

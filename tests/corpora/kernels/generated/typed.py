@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -432,7 +431,3 @@ def generate(kind: str, seed: int) -> Program:
 def programs(count: int, first: int = 0) -> list[Program]:
     """Return so many programs, the kinds in turn."""
     return [generate(KINDS[k % len(KINDS)], first + k // len(KINDS)) for k in range(count)]
-
-
-def as_json(program: Program) -> dict[str, Any]:
-    return {key: getattr(program, key) for key in Program.__dataclass_fields__}
