@@ -456,7 +456,7 @@ def as_colab_leaves_it(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode
     [pytest.param(path, marks=() if path.stem.startswith("02") else pytest.mark.slow) for path in SOLUTIONS],
     ids=lambda path: path.stem,
 )
-@pytest.mark.parametrize("saved_by", ["Jupyter", "Colab"])
+@pytest.mark.parametrize("saved_by", [pytest.param("Jupyter", marks=pytest.mark.slow), "Colab"])
 def test_a_notebook_alone_with_the_wheel_checks_answers(path, saved_by, installed, tmp_path):
     notebook = filled_in(path)
     printed = run_alone(

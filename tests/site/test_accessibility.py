@@ -17,8 +17,7 @@ def open_for_axe(open_tab, url):
     """Open a page of the book with axe in it, and without fading colours."""
 
     def open_one(page: str):
-        tab = open_tab(f"{url}{page}.html", height=900)
-        tab.emulate_media(reduced_motion="reduce")
+        tab = open_tab(f"{url}{page}.html", height=900, still=True)
         tab.evaluate("window.MathJax?.startup?.promise")
         prepare(tab)
         return tab
@@ -54,11 +53,11 @@ def test_a_colour_that_is_hard_to_read_is_found_where_each_stands_once(open_for_
 
 
 @pytest.mark.parametrize("control", ["menu", "search", "contents"])
-def test_axe_finds_no_serious_fault_in_what_opens_on_a_phone(open_page, url, control):
+def test_axe_finds_no_serious_fault_in_what_opens_on_a_phone(open_tab, url, control):
     opener = {"menu": ".primary-toggle", "search": ".search-button__button", "contents": ".secondary-toggle"}[
         control
     ]
-    tab = open_page(f"{url}chapters/glossary.html", width=390, reduced_motion="reduce")
+    tab = open_tab(f"{url}chapters/glossary.html", width=390, still=True)
     if not tab.locator(f"{opener}:visible").count():
         tab.goto(f"{url}{next(page for page in PAGES if page.startswith('chapters/'))}.html")
     tab.locator(f"{opener}:visible").first.click()

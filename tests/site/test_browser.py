@@ -10,7 +10,7 @@ import pytest
 from fontTools.ttLib import TTFont
 
 from book import address
-from tests.site.axe import EACH_COLOUR_ONCE, FEW, LOOKS, faults_in, prepare, told
+from tests.site.axe import EACH_COLOUR_ONCE, FEW, LOOKS, SOME_EXERCISES, faults_in, prepare, told
 from tests.site.reading import FRAMED, LOOKED_AT, MORE, NOTEBOOKS, PAGES, WRITTEN, read
 
 pytestmark = [pytest.mark.site, pytest.mark.browser]
@@ -91,22 +91,25 @@ def a_sample_first(pages: list[str]) -> list:
 def visit(profiles, url, weigh):
     """Open a page once, on a desktop and on a phone; the tests share what was seen, by axe as well.
 
-    Axe looks at a page light on a desktop and dark on a phone, with each colour of highlighted code once, and at the
-    contrast of a few boxes of each kind. The frame around the text is the same on every page of the book: axe looks at
+    Axe looks at a page light on a desktop and dark on a phone, with each colour of highlighted code once, with a few
+    exercises of a set, and at the contrast of a few boxes of each kind. The frame around the text is the same on every page of the book: axe looks at
     it on the front page.
     """
 
+    tab = profiles[True].new_page()
+    tab.emulate_media(reduced_motion="reduce")
+    seen, responses = Visit(), []
+    tab.on("console", lambda said: is_fault(said) and seen.faults.append(said.text))
+    tab.on("pageerror", lambda error: seen.faults.append(f"error: {error}"))
+    tab.on("requestfailed", lambda request: seen.faults.append(f"no answer: {request.url}"))
+    tab.on("request", lambda request: seen.requests.append(request.url))
+    tab.on("response", lambda response: responses.append(response))
+
     @cache
     def visit_once(page: str) -> Visit:
+        nonlocal seen, responses
         seen, responses = Visit(), []
-        tab = profiles[True].new_page()
         tab.set_viewport_size({"width": 1280, "height": 800})
-        tab.emulate_media(reduced_motion="reduce")
-        tab.on("console", lambda said: is_fault(said) and seen.faults.append(said.text))
-        tab.on("pageerror", lambda error: seen.faults.append(f"error: {error}"))
-        tab.on("requestfailed", lambda request: seen.faults.append(f"no answer: {request.url}"))
-        tab.on("request", lambda request: seen.requests.append(request.url))
-        tab.on("response", lambda response: responses.append(response))
         tab.goto(f"{url}{page}.html")
         tab.evaluate("window.MathJax?.startup?.promise")
         tab.evaluate("document.fonts.ready.then(() => null)")
@@ -123,12 +126,14 @@ def visit(profiles, url, weigh):
         if page in LOOKED_AT:  # `make test-all` looks at all pages whole
             prepare(tab)
             tab.evaluate(EACH_COLOUR_ONCE)
+            if page.startswith(("exercises/", "solutions/")):
+                tab.evaluate(SOME_EXERCISES)
             part = "main" if page in FRAMED else "html"
             seen.accessibility = faults_in(tab, LOOKS[0], contrasts=FEW, part=part)
-        tab.close()
         return seen
 
-    return visit_once
+    yield visit_once
+    tab.close()
 
 
 @pytest.mark.parametrize("page", a_sample_first(PAGES))

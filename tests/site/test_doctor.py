@@ -179,8 +179,8 @@ def test_it_asks_for_nothing_while_it_reads(open_tab, url):
     assert asked == []
 
 
-def test_axe_finds_no_serious_fault_in_findings(open_page, url):
-    page = open_page(url + PAGE, reduced_motion="reduce")
+def test_axe_finds_no_serious_fault_in_findings(open_tab, url):
+    page = open_tab(url + PAGE, still=True)
     page.evaluate(
         "document.querySelectorAll('main table').forEach((table) => table.remove())"
     )  # looked at elsewhere

@@ -90,8 +90,8 @@ def test_without_javascript_every_message_is_there_with_a_folded_answer(open_tab
     assert why.count() == len(MESSAGES[0].causes)
 
 
-def test_axe_finds_no_serious_fault_in_the_game_and_it_fits_a_phone(open_page, url):
-    page = open_page(url + PAGE, reduced_motion="reduce")
+def test_axe_finds_no_serious_fault_in_the_game_and_it_fits_a_phone(open_tab, url):
+    page = open_tab(url + PAGE, still=True)
     # The chapter around it is looked at elsewhere.
     page.evaluate("""() => {
         const game = document.querySelector(".h2d-game");

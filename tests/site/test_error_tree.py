@@ -11,8 +11,8 @@ pytestmark = [pytest.mark.site, pytest.mark.browser]
 PAGE = "chapters/error-tree"
 
 
-def test_it_prints_on_one_sheet_of_a4(open_page, url, tmp_path):
-    page = open_page(f"{url}{PAGE}.html")
+def test_it_prints_on_one_sheet_of_a4(open_tab, url, tmp_path):
+    page = open_tab(f"{url}{PAGE}.html")
     written = page.pdf(prefer_css_page_size=True)
     assert len(re.findall(rb"/Type\s*/Page\b(?!s)", written)) == 1
     width, height = map(float, re.search(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", written).groups())

@@ -38,6 +38,6 @@ def test_it_opens_from_the_disk(chromium, unpacked, site, page):
     context.close()
 
 
-def test_its_search_works(open_page, unpacked):
-    tab = open_page((unpacked / "search.html").as_uri() + "?q=device")
+def test_its_search_works(open_tab, unpacked):
+    tab = open_tab((unpacked / "search.html").as_uri() + "?q=device")
     tab.locator("#search-results li a").first.wait_for()

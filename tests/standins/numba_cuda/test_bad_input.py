@@ -1247,10 +1247,17 @@ DAMAGE = {
 }
 
 
-@pytest.mark.parametrize("files", DAMAGE)
-def test_damaged_cache_is_made_anew(cache, files):
+@pytest.mark.parametrize(
+    ("files", "damages"),
+    [
+        pytest.param(files, damages, marks=marks, id=f"{files} {kinds}")
+        for files, every in DAMAGE.items()
+        for kinds, damages, marks in (("empty", every[:1], ()), ("not read", every[1:], pytest.mark.slow))
+    ],
+)
+def test_damaged_cache_is_made_anew(cache, files, damages):
     assert run_fresh(cache) == [2, 2, 2, 2]
-    for damage in DAMAGE[files]:
+    for damage in damages:
         damaged = list(cache.glob(files))
         assert damaged
         for path in damaged:
