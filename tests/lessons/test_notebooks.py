@@ -3,6 +3,7 @@
 import ast
 import re
 import statistics
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ def each(paths):
     return pytest.mark.parametrize("path", paths, ids=lambda path: f"{path.parent.name}/{path.stem}")
 
 
+@cache
 def code_cells(path):
     return [cell for cell in notebooks.read(path).cells if cell.cell_type == "code"]
 

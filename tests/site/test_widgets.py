@@ -1,9 +1,11 @@
 """A page with saved widgets draws them with the widget manager that the site serves itself.
 
-The book's own pages may have none, so a small book is made here, with the extension and the settings of ours.
+The book's own pages may have none. With every commit the manager of the built site draws widgets in a page that only the
+browser is given. In `make test-all` a small book is made, with the extension and the settings of ours.
 """
 
 import http.server
+import json
 import shutil
 import subprocess
 import sys
@@ -93,9 +95,31 @@ def widget_book(tmp_path_factory):
         server.shutdown()
 
 
+@pytest.mark.slow
 def test_widgets_are_drawn_and_linked_without_a_kernel(chromium, widget_book):
+    widgets_are_drawn_and_linked(chromium, widget_book, None)
+
+
+def test_the_manager_of_the_site_draws_widgets_and_links_them(chromium, url):
+    notebook = notebook_with_linked_widgets()
+    (states,) = notebook.metadata.widgets.items()
+    scripts = ("require.js", "widgets.js", "@jupyter-widgets/html-manager/dist/embed-amd.js")
+    parts = [f'<script src="_static/vendor/{script}"></script>' for script in scripts]
+    parts += [
+        f'<script type="{kind}">{json.dumps(value)}</script>'
+        for kind, value in (states, *notebook.cells[1].outputs[0].data.items())
+    ]
+    widgets_are_drawn_and_linked(
+        chromium, url, "<!doctype html><link rel=icon href=data:,><body>" + "".join(parts)
+    )
+
+
+def widgets_are_drawn_and_linked(chromium, book: str, html: str | None):
+    """Open the page with widgets of a book, or one of this text in its place, and move the slider."""
     context = chromium.new_context(viewport={"width": 1280, "height": 800})
     page, faults, requests = context.new_page(), [], []
+    if html:
+        page.route(f"{book}page.html", lambda route: route.fulfill(body=html, content_type="text/html"))
     page.set_default_timeout(20_000)
     page.on(
         "console",
@@ -103,7 +127,7 @@ def test_widgets_are_drawn_and_linked_without_a_kernel(chromium, widget_book):
     )
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.on("request", lambda request: requests.append(request.url))
-    page.goto(f"{widget_book}page.html")
+    page.goto(f"{book}page.html")
     slider, bar = page.locator(".widget-slider"), page.locator(".progress-bar")
     slider.wait_for()
     assert page.locator(".widget-label", has_text="threads").is_visible()
@@ -114,6 +138,6 @@ def test_widgets_are_drawn_and_linked_without_a_kernel(chromium, widget_book):
     page.wait_for_timeout(200)
     assert bar.bounding_box()["width"] > before * 1.3, "the link between the widgets does nothing"
     assert any("vendor/@jupyter-widgets/" in request for request in requests)
-    assert [request for request in requests if not request.startswith((widget_book, "data:", "blob:"))] == []
+    assert [request for request in requests if not request.startswith((book, "data:", "blob:"))] == []
     assert not faults, "\n".join(faults)
     context.close()
