@@ -164,6 +164,12 @@ def operand(value: Any) -> Any:
     raise unsupported(value)
 
 
+KEEP_ORDER = (
+    "pad",
+    "roll",
+)  # functions whose results lie in memory as their argument does; the others are in C order
+
+
 def upload(array: np.ndarray, name: str = "array function") -> np.ndarray:
     """Copy what NumPy has computed to new device memory; this counts as one operation, as computing it on a GPU does.
 
@@ -175,7 +181,8 @@ def upload(array: np.ndarray, name: str = "array function") -> np.ndarray:
         Name under which the operation counts.
     """
     array = np.asanyarray(array)
-    target = new_array(array.shape, check_dtype(array.dtype))
+    keeps = name in KEEP_ORDER and array.flags.fnc
+    target = new_array(array.shape, check_dtype(array.dtype), "F" if keeps else "C")
     target[...] = array
     if events.listening and array.size:
         events.operated(name)

@@ -129,6 +129,19 @@ quantile = made(
 )
 
 
+def median(
+    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Any:
+    """Return the median along axes."""
+    host = operand(a)
+    given = range(host.ndim) if axis is None else tuple(axis) if isinstance(axis, tuple | list) else (axis,)
+    if not all(-host.ndim <= each < host.ndim for each in given) or (axis is not None and not host.ndim):
+        raise np.exceptions.AxisError("Axis overrun")
+    if 0 in [host.shape[each] for each in given]:
+        raise ValueError("kth(=-1) out of bounds 0")  # the middle of nothing
+    return reduced(quiet(np.median, host, axis=axis, keepdims=keepdims), out)
+
+
 @on_device
 def corrcoef(
     a: Any, y: Any = None, rowvar: bool = True, bias: Any = None, ddof: Any = None, *, dtype: Any = None

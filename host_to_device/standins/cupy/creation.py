@@ -107,7 +107,7 @@ def empty(shape: Any, dtype: Any = float, order: str = "C") -> ndarray:
 
 def _copied_to(target: ndarray, value: Any) -> ndarray:
     """Set all elements to one number as `cupy.copyto` does: the device converts a float (basic.py, `full`)."""
-    if isinstance(value, float | np.floating) and target.dtype.kind in "iu":
+    if isinstance(value, float | complex | np.inexact) and target.dtype.kind in "iuf":
         cast(np.broadcast_to(np.asarray(value), target.shape), target._array)
         if target.size:
             events.operated("fill")
@@ -224,11 +224,11 @@ def meshgrid(*xi: Any, **kwargs: Any) -> Any:
             raise ValueError("input has to be 1d")
         if not isinstance(each, Base):
             raise ValueError("input has to be cupy.ndarray")
-    return _grid(*xi, **kwargs)
+    return _meshgrid(*xi, **kwargs)
 
 
 @on_device
-def _grid(*xi: Any, **kwargs: Any) -> Any:
+def _meshgrid(*xi: Any, **kwargs: Any) -> Any:
     """Return what `numpy.meshgrid` returns."""
     return tuple(np.meshgrid(*xi, **kwargs))
 

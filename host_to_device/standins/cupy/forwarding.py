@@ -60,7 +60,6 @@ _METHODS = {
 
 # NumPy's, whose result is written into `out` if it is given.
 _INTO = {
-    "median": (_MEDIANS, "the median along axes"),
     "nancumprod": (_RUNNING, "the products of the elements up to each one, NaN counted as 1"),
     "nancumsum": (_RUNNING, "the sums of the elements up to each one, NaN counted as 0"),
     "nanmax": (_EXTREMES, "the largest element along axes that is not NaN"),

@@ -179,7 +179,12 @@ class Calculation:
         """Return the indices that sort the array."""
         check_kind(kind)
         axis = None if axis is None else whole_number(axis)
-        return reduced(self._array.argsort(axis, kind="stable"))
+        if axis is None or self._array.ndim < 2:
+            return reduced(self._array.argsort(axis, kind="stable"))
+        one_axis(axis, self._array.ndim)
+        # CuPy sorts along the last axis of a copy, and turns the result back.
+        last = np.moveaxis(self._array, axis, -1).argsort(-1, kind="stable")
+        return adopt(np.moveaxis(upload(last, "argsort"), -1, axis))
 
     def partition(self, kth: Any, axis: int = -1) -> None:
         """Sort in place as far as the elements at `kth` are where sorting puts them."""

@@ -8,6 +8,9 @@ import numpy as np
 
 from host_to_device.standins.cupy.generated import type_name
 
+# CuPy compares integers with 64 bits, also those of two signs (_routines_logic.pyx, `create_comparison`).
+COMPARISONS = dict(greater=">", greater_equal=">=", less="<", less_equal="<=", equal="==", not_equal="!=")
+COMPARED = [f"{each}->?" for each in ("??", "qq", "QQ", "qQ", "Qq", "ee", "ff", "dd", "FF", "DD")]
 # CuPy's name → the expression for its operands {0}, {1}, ...; types follow the NumPy function of the same name.
 EXPRESSIONS = {
     "add": "{0} + {1}",
@@ -47,8 +50,7 @@ EXPRESSIONS = {
     "minimum": "({0} != {0} || {1} != {1} ? ({0} != {0} ? {0} : {1}) : ({0} < {1} ? {0} : {1}))",
     "fmax": "fmax({0}, {1})",
     "fmin": "fmin({0}, {1})",
-    **dict(greater="{0} > {1}", greater_equal="{0} >= {1}", less="{0} < {1}", less_equal="{0} <= {1}"),
-    **dict(equal="{0} == {1}", not_equal="{0} != {1}"),
+    **{name: f"{{0}} {sign} {{1}}" for name, sign in COMPARISONS.items()},
     **dict(logical_and="({0} && {1})", logical_or="({0} || {1})", logical_not="!{0}"),
     "logical_xor": "(!{0} != !{1})",
     **dict(bitwise_and="{0} & {1}", bitwise_or="{0} | {1}", bitwise_xor="{0} ^ {1}"),
@@ -122,7 +124,7 @@ def types_of(name: str, operands: list[Any]) -> tuple[list[np.dtype], np.dtype]:
     if name in ("subtract", "negative") and all(each == np.dtype(bool) for each in operands):
         raise TypeError(f"cupy.{name} of bool is not supported: use logical_xor or logical_not")
     of_integers = [f"{each}{each}->d" for each in "bBhHiIlL"] if name in ("true_divide", "divide") else []
-    for types in [*of_integers, *getattr(np, name).types]:
+    for types in COMPARED if name in COMPARISONS else [*of_integers, *getattr(np, name).types]:
         inputs, _, outputs = types.partition("->")
         if set(types) & set("gGOmMSUV") or len(inputs) != len(operands):
             continue
@@ -149,6 +151,11 @@ def expression(name: str, dtypes: list[np.dtype]) -> str:
     """Return the C++ for a function of operands of these types."""
     if name == "invert":
         return INVERT.get(dtypes[0].kind, INVERT[""])
+    if name in COMPARISONS and {each.kind for each in dtypes} == {"i", "u"}:
+        sign = COMPARISONS[name]
+        signed = "{0}" if dtypes[0].kind == "i" else "{1}"
+        with_zero = f"{{0}} {sign} 0" if signed == "{0}" else f"0 {sign} {{1}}"
+        return f"({signed} < 0 ? {with_zero} : {{0}} {sign} {{1}})"
     if name in ("absolute", "abs") and dtypes[0].kind in "cub":
         return "abs({0})" if dtypes[0].kind == "c" else "{0}"
     if dtypes[0].kind == "c" and name in ("power",):

@@ -24,6 +24,7 @@ from host_to_device.standins.cupy.base import (
 from host_to_device.standins.cupy.converting import array
 from host_to_device.standins.cupy.cuda.memory import new_array
 from host_to_device.standins.cupy.indexing import scatter
+from host_to_device.standins.cupy.results import converted
 
 _WEAK = {int: int, float: float, complex: complex}  # Python's numbers take the dtype of the array beside them
 
@@ -168,8 +169,14 @@ class ufunc:
             events.operated(self.name.removeprefix("cupy_"))
         with np.errstate(all="ignore"):
             if self._is_numpys:
+                if self._numpy is np.true_divide and outs[0].dtype.kind == "c":
+                    _divide_complex(*hosts, outs[0])
+                    return
                 if self._numpy is np.ldexp:  # the exponent is an int in C
                     hosts = [hosts[0], np.asarray(hosts[1]).astype(np.int32)]
+                if self._numpy is np.reciprocal and outs[0].dtype.kind in "iu":  # that of 0 is 0
+                    outs[0][...] = np.where(np.abs(hosts[0]) == 1, hosts[0], 0)
+                    return
                 try:
                     self._numpy(*hosts, out=tuple(outs), casting=casting)
                 except ValueError:
@@ -214,11 +221,17 @@ class ufunc:
         key = tuple(_WEAK.get(type(host)) or np.asarray(host).dtype for host in hosts)
         if dtype is not None:
             dtype = np.dtype(dtype)
-            hosts = [np.asarray(host).astype(dtype) if _fits(self, dtype) else host for host in hosts]
+            if not _fits(self, dtype):
+                raise TypeError(f"Wrong type ({dtype}) of arguments for {self.name}")
+            hosts = [converted(np.asarray(host), dtype).astype(dtype) for host in hosts]
             key = tuple(np.asarray(host).dtype for host in hosts)
             dtypes = tuple(dtype for _ in range(self.nout))
         else:
-            dtypes = self._dtypes(key)
+            try:
+                dtypes = self._dtypes(key)
+            except TypeError:
+                _shape_of([*hosts, *(each._array for each in given if each is not None)])
+                raise
         # An input that overlaps an output is copied first by NumPy, as by CuPy.
         outs = list(given)
         for index, each in enumerate(given):
@@ -323,6 +336,16 @@ def _shape_of(hosts: list[Any]) -> tuple[int, ...]:
             except ValueError:
                 raise shapes_differ(*(each.shape for each in hosts if isinstance(each, np.ndarray))) from None
     return shape
+
+
+def _divide_complex(dividend: Any, divisor: Any, out: np.ndarray) -> None:
+    """Divide complex numbers as CuPy does (complex/arithmetic.h): the result of a division by zero is NaN throughout."""
+    a, b = np.asarray(dividend, out.dtype), np.asarray(divisor, out.dtype)
+    scale = 1 / np.asarray(np.abs(b.real) + np.abs(b.imag))
+    a_real, a_imag, b_real, b_imag = a.real * scale, a.imag * scale, b.real * scale, b.imag * scale
+    scale = 1 / (b_real * b_real + b_imag * b_imag)
+    real, imag = a_real * b_real + a_imag * b_imag, a_imag * b_real - a_real * b_imag
+    out.real, out.imag = real * scale, imag * scale
 
 
 def _power_of_integers(base: Any, exponent: Any, out: np.ndarray) -> None:

@@ -39,6 +39,8 @@ def test_ufuncs_give_numpys_values_and_dtypes(name):
         try:
             with np.errstate(all="ignore"):
                 expected = theirs(*hosts)
+            if name == "reciprocal" and hosts[0].dtype.kind in "iu":
+                expected[hosts[0] == 0] = 0  # CuPy's; NumPy's is another on each CPU
         except (TypeError, ValueError):  # of booleans, and integers to negative powers
             continue
         results = ours(*(cp.asarray(host) for host in hosts))
