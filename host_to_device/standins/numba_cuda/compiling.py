@@ -205,8 +205,10 @@ PLAIN_BLOCK = f"""\
 
 def _compiled_anew(value: Any) -> Any:
     """Return a function of `numba.njit` that is compiled for kernels alone; any other object as it is."""
-    is_compiled = isinstance(value, Dispatcher) and hasattr(value, "py_func")
-    return numba.njit(**value.targetoptions)(value.py_func) if is_compiled else value
+    if not isinstance(value, Dispatcher) or not hasattr(value, "py_func"):
+        return value
+    options = {name: given for name, given in value.targetoptions.items() if name != "nopython"}
+    return numba.njit(**options)(value.py_func)
 
 
 class Module:
