@@ -367,7 +367,7 @@ def test_a_process_that_has_loaded_many_modules_is_replaced_before_it_has_no_mem
     copied = cuda_cpp.compile('extern "C" __global__ void again(int* p) { p[threadIdx.x] += 1; }')
     source, out = copied.path, device(np.zeros(8, np.int32))
     for number in range(500):
-        copied._files[False] = tmp_path / f"{number}.so"
+        copied._files[""] = tmp_path / f"{number}.so"
         shutil.copy(source, copied.path)
         copied.function("again")(ONE, (8, 1, 1), (out,))
         copied.path.unlink()
