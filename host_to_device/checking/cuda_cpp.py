@@ -28,6 +28,7 @@ from host_to_device.checking.outcomes import (
     differs_by,
     element_of,
     rounding_text,
+    unfit_texts,
     unwritten_text,
 )
 from host_to_device.checking.racing import (
@@ -96,6 +97,7 @@ class RawRun:
         self.beyond_warp = self.repeated = False
         self.of_block: bool | None = None  # whether a barrier of the block is missing
         self.remarks: list[str] = []
+        self.unfit: dict[tuple[str, int, str], tuple[float, int]] = {}  # as `races.Watched` has it
         self.compiling = 0.0  # seconds
         self.too_large: Any = None
         grid, block, *rest = configuration
@@ -202,7 +204,7 @@ class RawRun:
         ]
         if self.repeated and not findings:
             self.remarks += self.repeats()
-        remarks = self.remarks
+        remarks = [*self.remarks, *unfit_texts(self.unfit)]
         if not any(each.kind == "launch limit" for each in findings):
             refused, of_gpu = self.for_a_gpu()
             findings, remarks = findings + refused, remarks + of_gpu
@@ -286,6 +288,7 @@ class RawRun:
     def see(self, watched: Any, schedule: int, arrays: dict[str, np.ndarray] | None) -> None:
         """Keep the conflicts of a schedule, one for each array and pair of lines, and what its warps lack."""
         self.repeated = self.repeated or watched.repeated
+        self.unfit = {**watched.unfit, **self.unfit}
         doubtful = [each for each in watched.conflicts if each.before is None]
         values = [each for each in watched.lacking if each.of_value and schedule]
         for each in watched.lacking:

@@ -26,6 +26,12 @@ class Twin:
     options: dict[str, Any] = field(default_factory=dict)
 
 
+UNFIT = r"""
+extern "C" __global__ void darker(const unsigned char* image, unsigned char* out) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    out[i] = image[i] - 5.0;
+}
+"""
 ANY_ORDER = r"""
 extern "C" __global__ void keep_positive(const float* x, float* kept, int* count, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -452,6 +458,15 @@ TWINS = [
         4,
         32,
         lambda: (np.random.default_rng(0).random(128).astype(np.float32), *waiting()[1:]),
+    ),
+    Twin(
+        "unfit",
+        "darker",
+        UNFIT,
+        "darker",
+        4,
+        32,
+        lambda: (np.arange(128, dtype=np.uint8), np.zeros(128, np.uint8)),
     ),
     Twin("transpose", "columns", TRANSPOSE, "columns", (2, 2), (32, 32), square),
     Twin("transpose", "tile", TRANSPOSE, "tile", (2, 2), (32, 32), square),

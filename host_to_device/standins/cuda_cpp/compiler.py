@@ -22,6 +22,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from host_to_device.standins.cuda_cpp import conversions
 from host_to_device.standins.cuda_cpp.errors import CompileError, SourceError
 from host_to_device.standins.cuda_cpp.sources import FILE, TAIL
 from host_to_device.support import folders
@@ -71,6 +72,7 @@ CHECKED, SEEDED = "-fsanitize=kernel-address", "-fsanitize=thread"
 GCC = (
     "-g1",
     "-fno-aggressive-loop-optimizations",  # else a loop past an array's end may never end
+    "-fno-gcse",  # else one instruction may convert a float to two types
     "-fno-gnu-unique",
     "-fno-diagnostics-show-caret",
     "--param=asan-stack=0",
@@ -81,6 +83,7 @@ CLANG = (
     "-gline-tables-only",
     "-fno-caret-diagnostics",
     "-fno-sanitize=undefined",  # a default of zig's
+    "-fno-strict-float-cast-overflow",  # floats saturate
     "-UNDEBUG",  # another default of zig's
     "-mllvm",
     "-asan-stack=0",
@@ -92,6 +95,8 @@ CLANG = (
 TOLD_ALL = ["-mllvm", "-tsan-instrument-read-before-write"]  # else clang leaves out a read before a write
 # Seeded runs also compare each index with the length that the array's type has.
 INDEXED = {False: "-fsanitize=bounds", True: "-fsanitize=array-bounds"}  # by whether it is clang
+UNFIT = "-fsanitize=float-cast-overflow"  # calls a hook before a conversion that C++ leaves undefined
+ASSEMBLED = "-Wa,--gdwarf-4"  # the version of the line table, for assembly
 # What local variables begin with in seeded runs. g++ takes the option from version 12 on.
 LOCALS = "-ftrivial-auto-var-init="
 UNSET = {
@@ -214,8 +219,8 @@ def cache() -> Cache:
 @functools.cache
 def _own_sources() -> str:
     """Return a digest of what compiled code depends on besides the source: the headers and the options."""
-    options = COMMON, GCC, CLANG, RUNTIME, CHECKED, SEEDED, TOLD_ALL, INDEXED, LOCALS
-    digest = hashlib.sha256(repr(options).encode())
+    options = COMMON, GCC, CLANG, RUNTIME, CHECKED, SEEDED, TOLD_ALL, INDEXED, LOCALS, UNFIT, ASSEMBLED
+    digest = hashlib.sha256(repr(options).encode() + Path(str(conversions.__file__)).read_bytes())
     for path in (*sorted(INCLUDE.iterdir()), *sorted(RUN_TIME.iterdir())):
         digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()
@@ -312,7 +317,7 @@ def build(text: str, options: list[str], target: Path, locals_begin: str = "") -
     if seeded:
         sanitizer += TOLD_ALL if compiler.is_clang else ["--param=tsan-instrument-func-entry-exit=0"]
         sanitizer += [LOCALS + locals_begin] if compiler.fills_locals else []
-    arguments = [*COMMON, *(CLANG if compiler.is_clang else GCC), *sanitizer, *options]
+    arguments = [*COMMON, *(CLANG if compiler.is_clang else GCC), *sanitizer, UNFIT, *options]
     arguments += ["-nostdinc", "-nostdinc++", f"-I{INCLUDE}", "-include", "h2d_cuda.h", "-x", "c++", "-"]
     linking = ["-shared", *([] if compiler.name == "ziglang" else ["-nodefaultlibs", "-lm", "-lc"])]
     if seeded and compiler.is_clang:  # in one step clang would link a sanitizer's library as well
@@ -320,6 +325,23 @@ def build(text: str, options: list[str], target: Path, locals_begin: str = "") -
             part = str(Path(folder, "kernel.o"))
             _check(compiler.run([*arguments, "-c", "-o", part], text), text)
             _check(compiler.run([part, str(runtime()), "-o", str(target), *linking]), text)
+    elif conversions.are_replaced(compiler.is_clang):
+        done = compiler.run([*arguments, "-mno-red-zone", "-S", "-o", "-"], text)
+        _check(done, text)
+        assembly = conversions.replaced(done.stdout)
+        arguments = [
+            ASSEMBLED,
+            "-x",
+            "assembler",
+            "-",
+            "-x",
+            "none",
+            str(runtime()),
+            "-o",
+            str(target),
+            *linking,
+        ]
+        _check(compiler.run(arguments, assembly), text)
     else:
         done = compiler.run([*arguments, "-x", "none", str(runtime()), "-o", str(target), *linking], text)
         _check(done, text)

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from host_to_device.standins.cuda_cpp import lines, sources
@@ -115,6 +116,8 @@ class Watched(NamedTuple):
         Whether a store found the value that the same thread of another block had stored there at the same line.
     patterns
         What each block does at each line, if the launch was asked for it.
+    unfit
+        Floats that an integer type cannot hold, by file, line and type: the first, and what a GPU makes of it.
     """
 
     conflicts: tuple[Conflict, ...]
@@ -123,6 +126,7 @@ class Watched(NamedTuple):
     lacking: tuple[Lacking, ...] = ()
     repeated: bool = False
     patterns: tuple[Pattern, ...] = ()
+    unfit: Mapping[tuple[str, int, str], tuple[float, int]] = MappingProxyType({})
 
 
 def read(
@@ -150,6 +154,7 @@ def read(
     partial, repeated = (any(text and text[0].split("\t")[k] == "1" for text in texts) for k in (0, 1))
     found, patterns = [], []
     lacking: dict[tuple, Lacking] = {}
+    unfit: dict[tuple[str, int, str], tuple[float, int]] = {}
 
     def line(site: int) -> int:
         return lines.line_of(path, site - IN_CODE, sources.FILE) if site >= IN_CODE else site
@@ -161,6 +166,12 @@ def read(
             before = lacking.get((seen.line, seen.mask))
             count = seen.count + (before.count if before else 0)
             lacking[seen.line, seen.mask] = (before or seen)._replace(count=count)
+            continue
+        if fields[0] == "unfit":
+            at, pc, bits, signed, made = map(int, fields[1:6])
+            at = at or lines.line_of(path, pc, sources.FILE)
+            dtype = f"{'int' if signed else 'uint'}{bits}"
+            unfit.setdefault((sources.FILE, at, dtype), (float(fields[6]), made))
             continue
         if fields[0] == "pattern":
             site, kind, number, hashed, count, several, address, size = map(int, fields[1:])
@@ -183,7 +194,9 @@ def read(
             Conflict(name, index, "shared" if space else "global", both[0], other, count, bool(beyond))
         )
     unwritten = reports[-1][1] if reports else ()
-    return Watched(tuple(found), not partial, unwritten, tuple(lacking.values()), repeated, tuple(patterns))
+    return Watched(
+        tuple(found), not partial, unwritten, tuple(lacking.values()), repeated, tuple(patterns), unfit
+    )
 
 
 def _lacking(fields: list[int], grid: tuple[int, int, int], block: tuple[int, int, int]) -> Lacking:

@@ -159,6 +159,37 @@ one("a quotient by zero", "float", "int", "out[i] = x[i] / (x[i] - x[i]);", np.i
 one("an intrinsic", "float", "int", "out[i] = __float2int_rz(x[i]) ^ (int)__float2uint_rz(x[i]);", np.int32)
 one("an intrinsic that rounds", "double", "int", "out[i] = __double2int_rn(x[i]);", np.int32)
 
+MIXED = "int q = x[i]; unsigned char u = x[i]; out[i] = q / 2 + u;"
+one("an int before a byte", "float", "int", MIXED, np.int32)
+one(
+    "a byte before an int",
+    "float",
+    "int",
+    "unsigned char u = x[i]; int q = x[i]; out[i] = q / 2 + u;",
+    np.int32,
+)
+one(
+    "a byte that is used late",
+    "float",
+    "int",
+    "int q = x[i]; unsigned char u = x[i]; unsigned short s = x[i]; if (q > 100) q = 1; out[i] = q % 50 + u * 2 + s * 3;",
+    np.int32,
+)
+one(
+    "many of a loop",
+    "float",
+    "int",
+    "int sum = 0; for (int j = 0; j < 3; j++) { float v = x[i] * (j - 1); sum += (int)v % 7 + (unsigned char)v; } out[i] = sum;",
+    np.int32,
+)
+one(
+    "a number that nothing uses",
+    "float",
+    "unsigned char",
+    "unsigned char u = x[i]; int none = x[i]; out[i] = u;",
+    np.uint8,
+)
+
 
 def run(name: str, cp: Any) -> dict[str, Any]:
     """Run a program with this `cupy`; return dtype and values of `out`, or the exception."""

@@ -566,10 +566,10 @@ H2D_INLINE int __double2loint(double x) { return (int)h2d::bits<long long>(x); }
 H2D_INLINE double __hiloint2double(int high, int low) {
     return h2d::bits<double>((long long)high << 32 | (unsigned)low);
 }
-// Conversions to integers saturate, as on a GPU; a NaN becomes 0.
+// Conversions to integers saturate, as on a GPU; a NaN becomes 0, or as a double the highest bit alone.
 namespace h2d {
-template <class T> H2D_INLINE T to_whole(double x, double low, double high) {
-    return x != x ? T(0) : x <= low ? (T)low : x >= high ? (T)(high - 1) : (T)x;
+template <class T> H2D_INLINE T to_whole(double x, double low, double high, unsigned nan = 0) {
+    return x != x ? T(nan) : x <= low ? (T)low : x >= high ? (T)(high - 1) : (T)x;
 }
 }  // namespace h2d
 #define H2D_ROUND(suffix, f)                                                                         \
@@ -580,7 +580,7 @@ template <class T> H2D_INLINE T to_whole(double x, double low, double high) {
         return h2d::to_whole<unsigned>(f((double)x), 0.0, 4294967296.0);                             \
     }                                                                                                \
     H2D_INLINE int __double2int_##suffix(double x) {                                                 \
-        return h2d::to_whole<int>(f(x), -2147483648.0, 2147483648.0);                                \
+        return h2d::to_whole<int>(f(x), -2147483648.0, 2147483648.0, 1u << 31);                      \
     }
 H2D_ROUND(rn, __builtin_rint)
 H2D_ROUND(rz, __builtin_trunc)

@@ -22,9 +22,11 @@ uint64_t base;  // the address at which this module is loaded
 
 // Remembers an address that is in use at a tick of the timer, if it is none of those seen since a thread ended last.
 void sample(uintptr_t a) {
+    if (!inside(a, 1, real_sizes)) return;
+    a &= ~(uintptr_t)3;
     for (unsigned i = 0; i < sampled && i < MOST_SAMPLED; i++)
         if (samples[i] == a) return;
-    if (sampled < MOST_SAMPLED) samples[sampled] = a;
+    if (sampled < MOST_SAMPLED) samples[sampled] = a, contents[sampled] = *(volatile uint32_t *)a;
     sampled++;
 }
 
@@ -37,12 +39,13 @@ __attribute__((noinline, cold)) void look(uintptr_t a, size_t n, races::Kind kin
         give_up();
     }
     if (h2d_busy) return;
-    if (attention == YIELD) {
+    const bool converts = unfit.waits;  // no other thread may run between a value and its conversion
+    if (attention == YIELD && !converts) {
         attention = CALM;
         sample(a);
         if (!shaking) sizes = real_sizes;
         park(READY);
-    } else if (shaking && random_number() % 16 == 0) {
+    } else if (shaking && !converts && random_number() % 16 == 0) {
         park(READY);
     }
     // Both ends: an access may span two numbers of the table.

@@ -90,6 +90,7 @@ int variable_count;
 const unsigned MOST_SAMPLED = 8;
 const double QUIET = 2;  // seconds of the processor's time
 uintptr_t samples[MOST_SAMPLED];
+uint32_t contents[MOST_SAMPLED];  // what was there
 volatile unsigned sampled;
 uint64_t progress;
 double quiet_since, last_progress;
@@ -109,6 +110,7 @@ double now() {
 }  // namespace
 
 #include "stacks.h"
+#include "conversions.h"
 #include "threads.h"
 #include "accesses.h"
 #include "calls.h"
@@ -140,7 +142,7 @@ EXPORT int h2d_run(const Request *request, void **pointers, Fault *found, void *
     sizes = shaking ? Ranges() : real_sizes;
     began = last_progress = now(), ends = began + r.seconds;
     control = (volatile uint64_t *)r.control;
-    strict = r.strict, fill = r.fill, lacking_count = 0;
+    strict = r.strict, fill = r.fill, lacking_count = 0, noted_unfit_count = 0;
     ended = progress = 0, sampled = 0, quiet_since = processor_time();
 
     uint64_t total = r.grid[0] * r.grid[1] * r.grid[2], factor = 1, at = 0;
@@ -218,6 +220,11 @@ EXPORT const char *h2d_races() {
                 (unsigned long long)p.hash, (unsigned long long)p.count, p.several, (unsigned long long)p.address, p.size);
     }
     if (!races::watching) return fclose(file), text;
+    for (unsigned i = 0; i < noted_unfit_count; i++) {
+        const NotedUnfit &u = noted_unfit[i];
+        fprintf(file, "unfit\t%d\t%llu\t%d\t%d\t%lld\t%.17g\n", u.line, (unsigned long long)(u.pc - base), u.bits,
+                u.is_signed, u.found, u.value);
+    }
     for (unsigned i = 0; i < races::found_count; i++) {
         const races::Found &f = races::found[i];
         bool variable = f.variable >= 0, global = f.variable >= variable_count;

@@ -26,15 +26,20 @@ double processor_time() {
     return t.tv_sec + t.tv_nsec * 1e-9;
 }
 
-// Whether threads have stopped ending although they work: for QUIET seconds of the processor's time none has ended, no
-// block was taken by any process, and at the ticks of that time they used a few addresses only, as a loop that waits.
+// Whether nothing changes any more although threads work: for QUIET seconds of the processor's time no thread has ended,
+// no process has taken a block, and at the ticks of that time the threads used a few addresses whose contents stayed, as
+// a loop does that waits. Threads that use no memory at all may compute: they get twice that time.
 bool stuck() {
-    if (ended + control[0] != progress) {
+    bool changed = ended + control[0] != progress;
+    for (unsigned i = 0; i < sampled && i < MOST_SAMPLED && !changed; i++)
+        changed = *(volatile uint32_t *)samples[i] != contents[i];
+    if (changed) {
         progress = ended + control[0], quiet_since = processor_time(), last_progress = now(), sampled = 0;
         return false;
     }
     double worked = processor_time() - quiet_since;  // on a busy machine the clock on the wall counts as well
-    return sampled <= MOST_SAMPLED && (worked > QUIET || (worked > QUIET / 4 && now() - last_progress > 2 * QUIET));
+    double most = sampled ? QUIET : 2 * QUIET;
+    return sampled <= MOST_SAMPLED && (worked > most || (worked > most / 4 && now() - last_progress > 2 * most));
 }
 
 void on_tick(int, siginfo_t *, void *context) {

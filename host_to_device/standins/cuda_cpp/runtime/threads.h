@@ -28,6 +28,7 @@ void fiber_main() {
         while (next_thread < end_thread) {
             set_current(order[next_thread++]);
             threads[current].state = RUNNING;
+            unfit.waits = false;  // for a conversion whose result nothing uses
             kernel->run(arguments);
             finish_store();
             threads[current].state = DONE;
