@@ -667,6 +667,14 @@ __device__ void lock(int* mutex) {
 
 NEAR_WAITS = [
     _case(
+        "a series that one thread adds up in global memory",
+        """
+    volatile int* sum = count;
+    if (blockIdx.x * blockDim.x + threadIdx.x == 0)
+        for (int i = 0; i < 4000000; i++) sum[0] = sum[0] + (i & 3);
+""",
+    ),
+    _case(
         "much work of one thread",
         """
     if (blockIdx.x * blockDim.x + threadIdx.x == 0) {
