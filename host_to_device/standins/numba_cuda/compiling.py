@@ -426,7 +426,7 @@ def infer(module: Module, cut: regions.Cut, arguments: tuple[types.Type, ...]) -
         *arguments,
     )
     try:
-        with _as_for_cuda():  # what the kernel calls is compiled
+        with as_for_cuda():  # what the kernel calls is compiled
             _infer(space["typed"], signature)
     except _Inferred as inferred:
         found: dict[str, set[types.Type]] = {}
@@ -585,7 +585,7 @@ def _whole(path: Path) -> str | None:
 def _compiled(launch: Callable, module: Module, arguments: tuple[types.Type, ...]) -> Callable:
     shared = module.shared_types()
     sizes, numbers = types.UniTuple(types.int64, 3), types.Array(types.int64, 1, "C")
-    with _as_for_cuda():
+    with as_for_cuda():
         launch.compile(
             (types.int64, types.int64, sizes, sizes, numbers, numbers, shared, numbers, *arguments)
         )
@@ -593,7 +593,7 @@ def _compiled(launch: Callable, module: Module, arguments: tuple[types.Type, ...
 
 
 @contextlib.contextmanager
-def _as_for_cuda() -> Iterator[None]:
+def as_for_cuda() -> Iterator[None]:
     """Let Numba compile as for CUDA.
 
     It refuses a record's field that lies at no multiple of its size. Conversions of floats to integers saturate. A
