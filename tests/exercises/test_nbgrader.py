@@ -127,7 +127,11 @@ def course_folder(tmp_path_factory):
     return tmp_path_factory.mktemp("course")
 
 
-@each_set()
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=[pytest.mark.slow] * (path != FIRST)) for path in SETS],
+    ids=lambda path: path.stem,
+)
 def test_what_nbgrader_releases_are_the_exercises(path, course_folder):
     """Cell for cell: the sources, and what nbgrader knows of them."""
 

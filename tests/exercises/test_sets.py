@@ -262,15 +262,19 @@ def test_what_the_cells_of_a_solution_print_is_stored(path, way):
 
 
 @each_set()
-def test_the_skeleton_runs_and_has_no_points(path):
+def test_the_skeleton_runs_and_has_no_points(path, monkeypatch):
     names, printed, raised = run_cells(ROOT / "exercises" / path.name)
     assert raised == {}, "a student who runs all cells meets an error"
     for part in parts(path):
         assert printed[part.answer.id].startswith(f"{part.number} is not written yet")
         run_source(f"verdict = {part.answer.source}", names, "<answer>")
         assert names["verdict"].points == 0
+    monkeypatch.setenv("H2D_STRICT", "1")
+    for part in parts(path):
+        assert "not written yet" in run_source(part.answer.source, names, "<answer>")[1]
 
 
+@pytest.mark.slow
 @each_set()
 def test_in_strict_mode_the_skeleton_ends_where_the_student_begins(path, monkeypatch):
     monkeypatch.setenv("H2D_STRICT", "1")

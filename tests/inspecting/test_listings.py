@@ -66,7 +66,12 @@ def test_a_source(name, what, arch, tmp_path):
 
 @pytest.mark.parametrize("what", ["ptx", "sass"])
 @pytest.mark.parametrize(
-    ("kernel", "args", "part"), numba_kernels.KERNELS, ids=lambda each: getattr(each, "__name__", "")
+    ("kernel", "args", "part"),
+    [  # Numba takes a second and a half to compile one
+        pytest.param(*each, marks=[pytest.mark.slow] * (place % 2))
+        for place, each in enumerate(numba_kernels.KERNELS)
+    ],
+    ids=lambda each: getattr(each, "__name__", ""),
 )
 def test_a_numba_kernel(kernel, args, part, what):
     listing = h2d.show(kernel, what, args=args)
