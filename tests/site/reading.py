@@ -2,7 +2,6 @@
 
 import re
 from functools import cache
-from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
@@ -72,24 +71,16 @@ def read(page: str) -> BeautifulSoup:
     return BeautifulSoup(WORD.sub(r"\1", text), "html.parser")
 
 
-class Anchors(HTMLParser):
-    """The places in a page that a link can point at: far quicker than a whole tree of the page."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.found = {"", "top"}
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found |= {
-            value for name, value in attrs if value and (name == "id" or (tag, name) == ("a", "name"))
-        }
-
-
 @cache
 def anchors(path: Path) -> set[str]:
     """Return the places in a built page that a link can point at."""
-    return Anchors(path.read_text(encoding="utf-8")).found
+    page = read(path.relative_to(SITE).with_suffix("").as_posix())
+    return {
+        "",
+        "top",
+        *(tag["id"] for tag in page.find_all(id=True)),
+        *(a["name"] for a in page.find_all("a", attrs={"name": True})),
+    }
 
 
 @cache
