@@ -319,6 +319,29 @@ def lanemask_lt(thread):
     return np.uint32((1 << thread % helpers.WARP_SIZE) - 1)
 
 
+def _power():
+    """Return `a ** b`. For integers numba-cuda's function returns a float64, so a large power is rounded to one."""
+    stub = lambda a, b: None  # noqa: E731
+
+    @overload(stub, jit_options=OPTIONS)
+    def choose(a, b):
+        if not isinstance(a, types.Integer) or not isinstance(b, types.Integer):
+            return lambda a, b: a**b
+        kind, most = (types.int64, 2**63 - 1) if a.signed or b.signed else (types.uint64, 2**64 - 1)
+        limit = np.float64(most)  # rounds up to the power of two that no longer fits
+
+        def of_integers(a, b):
+            power = np.float64(a**b)
+            return kind(most) if power >= limit else kind(power)
+
+        return of_integers
+
+    return njit(**OPTIONS)(lambda a, b: stub(a, b))
+
+
+power = _power()
+
+
 def _whole(name):
     """Return CUDA's `math.floor`, `ceil` or `trunc`: the result for a float has the float's own type."""
     rounded = getattr(np, name)

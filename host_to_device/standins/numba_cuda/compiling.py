@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import copy
 import hashlib
 import importlib.util
 import os
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import types as python_types
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -75,7 +77,7 @@ NAMES = (
     *(f"{PREFIX}{name}" for name in compiled_helpers.TAKERS),
     *(
         f"{PREFIX}{name}"
-        for name in ("popc", "brev", "clz", "ffs", "fma", "cbrt", "selp", "fence", "fence_block")
+        for name in ("popc", "brev", "clz", "ffs", "fma", "cbrt", "selp", "power", "fence", "fence_block")
     ),
     *(f"{PREFIX}{name}" for name in ("laneid", "lanemask_lt", "floor", "ceil", "trunc")),
     *(f"{PREFIX}syncthreads_{name}" for name in ("count", "and", "or")),
@@ -153,6 +155,41 @@ def _short(loop: ast.For) -> bool:
     )
 
 
+# ---- powers
+
+
+class _Powers(ast.NodeTransformer):
+    """Gives powers to a helper: numba-cuda rounds those of integers to float64, which Numba for the CPU does not."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        literal = isinstance(node.left, ast.Constant) and isinstance(node.right, ast.Constant)
+        if not isinstance(node.op, ast.Pow) or literal:
+            return node
+        call = ast.Call(ast.Name(f"{PREFIX}power", ast.Load()), [node.left, node.right], [])
+        return ast.fix_missing_locations(ast.copy_location(call, node))
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        if isinstance(node.op, ast.Pow) and isinstance(node.target, ast.Name):
+            read = ast.Name(node.target.id, ast.Load())
+            plain = ast.Assign([node.target], ast.BinOp(read, node.op, node.value))
+            return self.visit(ast.fix_missing_locations(ast.copy_location(plain, node)))
+        return self.generic_visit(node)
+
+
+def _with_powers(program: Program) -> Program:
+    """Return the program with the helper in the place of `**`."""
+    every = (program.kernel, *program.functions.values())
+    if not any(isinstance(node, ast.Pow) for each in every for node in ast.walk(each.tree)):
+        return program
+
+    def changed(function: rewriting.Function) -> rewriting.Function:
+        return replace(function, tree=_Powers().visit(copy.deepcopy(function.tree)))
+
+    functions = {name: changed(each) for name, each in program.functions.items()}
+    return replace(program, kernel=changed(program.kernel), functions=functions)
+
+
 # ---- the module
 
 
@@ -220,7 +257,7 @@ class Module:
     begin = at_barrier = ""
 
     def __init__(self, program: Program, shared: list[rewriting.SharedArray]) -> None:
-        self.program, self.shared = program, shared
+        self.program, self.shared = program, shared = _with_powers(program), shared
         self.objects: dict[str, Any] = {}
         lines = [HEADER]
         for name, value in program.constants.items():

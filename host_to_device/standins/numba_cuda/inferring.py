@@ -70,7 +70,7 @@ EXCHANGES = {
     "match_all_sync": Several((INT4, BOOL)),
     "activemask": Number("u4"),
 }
-HELPERS = {"laneid": Number("i4", 6), "lanemask_lt": INT4, "ffs": Number("u4", 7)}
+HELPERS = {"laneid": Number("i4", 6), "lanemask_lt": INT4}
 TESTS = (math.isnan, math.isinf, math.isfinite)
 OF_TWO = (math.fmod, math.copysign, math.atan2, math.hypot, math.remainder)
 OF_ONE = tuple(
@@ -917,13 +917,16 @@ class _Body:
         return _like(new, args=[pairs[0][0], *(self.to(*pair, kind) for pair in pairs[1:])]), kind
 
     def call_popc(self, new: ast.Call, pairs: list) -> tuple[ast.expr, Any]:
-        kind = pairs[0][1]
-        return new, Number(kind.code, min(7, WIDTH[kind.code])) if kind.whole else None
+        """Return a bit operation for 32 or 64 bits, as wide as its argument."""
+        [(value, kind)] = pairs
+        if not kind.whole or kind.code == "b1" or not isinstance(new.func, ast.Name):
+            return new, None
+        name, width = new.func.id.removeprefix(PREFIX), 64 if kind.code in ("i8", "u8") else 32
+        signed = kind.code[0] == "i" and name in ("popc", "clz")
+        call = _call(f"{PREFIX}bits_{name}", value, ast.Constant(width))
+        return call, Number(f"{'i' if signed else 'u'}{width // 8}", width if name == "brev" else 7)
 
-    call_clz = call_popc
-
-    def call_brev(self, new: ast.Call, pairs: list) -> tuple[ast.expr, Any]:
-        return new, Number("u8" if pairs[0][1].code == "u8" else "u4")
+    call_clz = call_brev = call_ffs = call_popc
 
     # -- conversions
 

@@ -68,6 +68,27 @@ def power_of_integers(base: int, exponent: int) -> int:
     return base ** (-exponent & 1) if base in (1, -1) else 0
 
 
+def bits_popc(value: int, width: int) -> int:
+    """Return how many of the lowest `width` bits are set."""
+    return (value & (1 << width) - 1).bit_count()
+
+
+def bits_clz(value: int, width: int) -> int:
+    """Return the number of zeros before the first set bit of `width`."""
+    return width - (value & (1 << width) - 1).bit_length()
+
+
+def bits_brev(value: int, width: int) -> int:
+    """Return the lowest `width` bits in reverse order."""
+    return int(f"{value & (1 << width) - 1:0{width}b}"[::-1], 2)
+
+
+def bits_ffs(value: int, width: int) -> int:
+    """Return the position of the lowest set bit, counted from 1; 0 if there is none."""
+    value &= (1 << width) - 1
+    return (value & -value).bit_length()
+
+
 def max_of_floats(*values: Any) -> Any:
     """Return the largest number; a NaN counts only if there is nothing else, as in PTX."""
     best = values[0]
@@ -95,6 +116,10 @@ HELPERS: dict[str, Callable] = {
             shifted_right,
             power,
             power_of_integers,
+            bits_popc,
+            bits_clz,
+            bits_brev,
+            bits_ffs,
             max_of_floats,
             min_of_floats,
         )

@@ -140,3 +140,22 @@ def test_types_of_values():
     assert numbas_types.of_value(np.float32(1)) == Number("f4")
     assert numbas_types.of_value(np.zeros((2, 3), np.uint8)) == Array(Number("u1"), 2)
     assert numbas_types.of_value(1j) is None
+
+
+@cuda.jit
+def bits_and_powers(x, n, bits, powers):
+    i = cuda.grid(1)
+    bits[i, 0], bits[i, 1] = cuda.popc(x[i]), cuda.clz(x[i])
+    bits[i, 2], bits[i, 3] = cuda.ffs(x[i]), cuda.brev(x[i])
+    powers[i, 0], powers[i, 1] = n[i] ** 2, n[i] ** n[0]
+
+
+@pytest.mark.parametrize("interpreted", [False, True])
+def test_bits_are_as_wide_as_their_argument_and_powers_are_rounded_to_float64(interpreted):
+    """The powers are those of numba-cuda 0.30.4 and 0.22.2, whose function for integers returns a float64."""
+    x, n = np.array([2**40 + 2, -1]), np.array([3, 3_037_000_499])
+    bits, powers = (cuda.to_device(np.zeros((2, k), np.uint64)) for k in (4, 2))
+    with cuda.stand_in(interpreted=interpreted):
+        bits_and_powers[1, 2](cuda.to_device(x), cuda.to_device(n), bits, powers)
+    assert bits.copy_to_host().tolist() == [[2, 23, 2, 2**62 + 2**23], [64, 0, 1, 2**64 - 1]]
+    assert powers.copy_to_host()[:, 0].tolist() == [9, 9_223_372_030_926_248_960]
