@@ -16,7 +16,7 @@ from numba.core.imputils import impl_ret_borrowed, lower_builtin
 from numba.core.typing.templates import AbstractTemplate, infer_global
 from numba.extending import intrinsic, overload, register_jitable
 
-from host_to_device.standins.numba_cuda import helpers, signatures
+from host_to_device.standins.numba_cuda import declarations, helpers, signatures
 from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStopped
 
 OPTIONS = {"error_model": "numpy", "boundscheck": True, "nogil": True}
@@ -186,7 +186,8 @@ def as_declared(typingctx, given, declared, number):
     if not isinstance(declared, types.StringLiteral):
         return None  # Numba asks again without literals after a refusal
     found = tuple(types.unliteral(each) for each in given.types)
-    kind = signatures.choose(typingctx, declared.literal_value, found).args[number.literal_value]
+    chosen = signatures.choose(typingctx, declarations.DECLARED[declared.literal_value], found)
+    kind = chosen.args[number.literal_value]
 
     def codegen(context, builder, signature, arguments):
         place = number.literal_value
@@ -202,7 +203,8 @@ def result_as_declared(typingctx, value, given, declared):
     if not isinstance(declared, types.StringLiteral):
         return None
     found = tuple(types.unliteral(each) for each in given.types)
-    kind = signatures.choose(typingctx, declared.literal_value, found).return_type or types.unliteral(value)
+    chosen = signatures.choose(typingctx, declarations.DECLARED[declared.literal_value], found)
+    kind = chosen.return_type or types.unliteral(value)
     if typingctx.can_convert(value, kind) is None:
         raise TypingError(f"No conversion from {types.unliteral(value)} to {kind}, which its signature says")
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from host_to_device.standins.numba_cuda.errors import refusal
 from host_to_device.standins.numba_cuda.layouts import as_dtype
+from host_to_device.standins.numba_cuda.saturating import as_integer
 
 DECLARED: dict[
     str, list[Any]
@@ -38,7 +39,7 @@ def _read(declared: str) -> list[tuple[list[Any], Any]]:
     except ImportError:  # without Numba, texts only
         return [_parsed(str(each)) for each in DECLARED[declared]]
     found = []
-    for each in read(declared):
+    for each in read(DECLARED[declared]):
         result = each.return_type
         found.append(
             ([_dtype(kind) for kind in each.args], _dtype(result) if str(result) != "none" else "void")
@@ -103,8 +104,8 @@ def _chosen(declared: str, given: tuple) -> tuple[list[Any], Any]:
         from host_to_device.standins.numba_cuda.signatures import choose, read
 
         kinds = tuple(typeof(getattr(each, "array", each)) for each in given)
-        best = choose(cpu_target.typing_context, declared, kinds)
-        return cases[next(k for k, each in enumerate(read(declared)) if each.args == best.args)]
+        best = choose(cpu_target.typing_context, DECLARED[declared], kinds)
+        return cases[next(k for k, each in enumerate(read(DECLARED[declared])) if each.args == best.args)]
     except ImportError:
         raise refusal(
             f"without Numba, the stand-in cannot choose between the signatures {declared}"
@@ -112,8 +113,6 @@ def _chosen(declared: str, given: tuple) -> tuple[list[Any], Any]:
 
 
 def _converted(value: Any, dtype: Any, declared: str) -> Any:
-    from host_to_device.standins.numba_cuda.interpreting import cast
-
     if dtype is None:
         return value
     if isinstance(dtype, tuple):
@@ -125,8 +124,7 @@ def _converted(value: Any, dtype: Any, declared: str) -> Any:
         raise refusal(f"{kind} is given where the signature {declared} says {dtype}")
     if isinstance(value, complex | np.complexfloating) and dtype.kind != "c":
         raise refusal(f"a complex number is given where the signature {declared} says {dtype}")
-    found = cast(dtype.type)(value)
-    return int(found) if dtype.kind in "iu" else found
+    return as_integer(value, dtype) if dtype.kind in "iu" else dtype.type(value)
 
 
 def as_declared(given: tuple, declared: str, number: int) -> Any:

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from host_to_device.standins.numba_cuda.saturating import saturated
+from host_to_device.standins.numba_cuda.saturating import as_integer
 
 WARP_SIZE = 32
 
@@ -277,13 +277,7 @@ def signed(bits):
 def as_stored(array, value):
     """Return a value as it is stored in an array: integers wrap, floats saturate."""
     dtype = array.dtype
-    if dtype.kind not in "iu":
-        return dtype.type(value)
-    if isinstance(value, float | np.floating):
-        return saturated(value, dtype)
-    bits = 8 * dtype.itemsize
-    half = 1 << (bits - 1) if dtype.kind == "i" else 0
-    return ((int(value) + half) & ((1 << bits) - 1)) - half
+    return as_integer(value, dtype) if dtype.kind in "iu" else dtype.type(value)
 
 
 def of_array_type(atomic):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -26,10 +27,13 @@ def heard(listener: Callable[[float, np.dtype, int], None]) -> Iterator[None]:
         _unfit.remove(listener)
 
 
-def fits(value: float, dtype: np.dtype) -> bool:
-    """Return whether an integer type holds a float without its fraction."""
-    limits = np.iinfo(dtype)
-    return math.isfinite(value) and int(limits.min) <= int(value) <= int(limits.max)
+def as_integer(value: Any, dtype: np.dtype) -> int:
+    """Return a number as an integer of a type: a float saturates, an integer loses its upper bits."""
+    if isinstance(value, float | np.floating):
+        return saturated(value, dtype)
+    bits = 8 * dtype.itemsize
+    half = 1 << bits - 1 if dtype.kind == "i" else 0
+    return ((int(value) + half) & ((1 << bits) - 1)) - half
 
 
 def saturated(value: float, dtype: np.dtype, narrow: int = 16) -> int:

@@ -14,8 +14,6 @@ from numba.core.errors import TypingError
 from numba.core.registry import cpu_target
 from numba.np import numpy_support
 
-from host_to_device.standins.numba_cuda import declarations
-
 
 def check(function: Callable, signatures: list, device: bool) -> None:
     """Refuse a signature that Numba cannot read or that does not fit the function.
@@ -41,16 +39,16 @@ def check(function: Callable, signatures: list, device: bool) -> None:
             )
 
 
-def read(declared: str) -> list[typing.Signature]:
-    """Return the signatures that `declarations.of` has named; without a result where none is given."""
+def read(signatures: list) -> list[typing.Signature]:
+    """Return signatures as Numba reads them; without a result where none is given."""
     found = []
-    for each in declarations.DECLARED[declared]:
+    for each in signatures:
         arguments, result = sigutils.normalize_signature(each)
         found.append(typing.signature(result, *arguments))
     return found
 
 
-def choose(context: typing.Context, declared: str, found: tuple[types.Type, ...]) -> typing.Signature:
+def choose(context: typing.Context, signatures: list, found: tuple[types.Type, ...]) -> typing.Signature:
     """Return the signature of a device function for these types of arguments.
 
     Raises
@@ -58,14 +56,14 @@ def choose(context: typing.Context, declared: str, found: tuple[types.Type, ...]
     TypingError
         If no signature takes them.
     """
-    cases = read(declared)
+    cases = read(signatures)
     best = cases[0]
     if len(cases) > 1:
-        best = context.resolve_overload(declared, cases, found, {})
+        best = context.resolve_overload("a device function", cases, found, {})
     elif any(context.can_convert(one, other) is None for one, other in zip(found, best.args, strict=False)):
         best = None
     if best is None or len(best.args) != len(found):
-        kinds = ", ".join(map(str, found))
+        kinds, declared = ", ".join(map(str, found)), "; ".join(map(str, signatures))
         raise TypingError(f"a device function with the signature {declared} does not take ({kinds})")
     return best
 
