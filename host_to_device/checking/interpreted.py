@@ -232,7 +232,7 @@ class Watch(Interpreter):
 
     def hear_unfit(self, value: float, dtype: np.dtype, found: int) -> None:
         """Note a float that an integer type cannot hold, with the line that converts it."""
-        frame = sys._getframe(1)
+        frame: Any = sys._getframe(1)
         while frame is not None and frame.f_code.co_filename not in self.sources:
             frame = frame.f_back
         if frame is not None:
