@@ -109,6 +109,7 @@ OF_ONE = tuple(
     )
 )
 
+Tree = Any  # an expression's tree; its parts depend on its class
 Environment = dict[str, Any]  # the types of variables, by name
 
 
@@ -195,6 +196,7 @@ class _Body:
         self.loops: list[Loop] = []
         self.returned: list[Any] = []
         self.result: Any = None
+        self.settled: dict[tuple, tuple[Environment, Environment | None]] = {}  # of loops
 
     # -- statements
 
@@ -232,7 +234,7 @@ class _Body:
         new.targets = [self.target(target, kind, environment, after) for target in node.targets]
         return [new], after
 
-    def target(self, target: ast.expr, kind: Any, environment: Environment, after: Environment) -> ast.expr:
+    def target(self, target: Tree, kind: Any, environment: Environment, after: Environment) -> Tree:
         """Type what is assigned to, and note the types of variables in `after`."""
         if isinstance(target, ast.Name):
             after[target.id] = kind
@@ -243,7 +245,7 @@ class _Body:
                 if isinstance(kind, Several) and len(kind.each) == len(target.elts)
                 else [None] * len(target.elts)
             )
-            new = copy.copy(target)
+            new: Any = copy.copy(target)
             new.elts = [
                 self.target(*each, environment, after) for each in zip(target.elts, kinds, strict=True)
             ]
@@ -254,9 +256,9 @@ class _Body:
                 setattr(new, name, self.value(value, environment))
         return new
 
-    def stored(self, value: ast.expr, kind: Any, array: Any) -> ast.expr:
+    def stored(self, value: Tree, kind: Any, array: Any) -> Tree:
         """Return the value as it is stored in an array: a large integer becomes a float32 in one step."""
-        element = array.element if isinstance(array, Array) else None
+        element: Any = array.element if isinstance(array, Array) else None
         known = isinstance(kind, Number) and isinstance(element, Number)
         if known and element.code in FLOATS and kind.whole and kind.bits > 24:
             return self.converted(value, kind, element.code)
@@ -266,11 +268,12 @@ class _Body:
         self, node: ast.AugAssign, environment: Environment
     ) -> tuple[list[ast.stmt], Environment]:
         target = node.target
+        read: Any
         if isinstance(target, ast.Name):
             read = ast.copy_location(ast.Name(target.id, ast.Load()), target)
             operation = ast.copy_location(ast.BinOp(read, node.op, node.value), node)
             return self.on_Assign(ast.copy_location(ast.Assign([target], operation), node), environment)
-        new = copy.copy(node)
+        new: Any = copy.copy(node)
         new.value, kind = self.expression(node.value, environment)
         new.target = self.target(target, None, environment, {})
         element = self.kind(target, environment)
@@ -295,9 +298,7 @@ class _Body:
         left = ast.Subscript(ast.Name(LEFT, ast.Load()), ast.Name(RIGHT, ast.Load()), ast.Store())
         return [ast.Assign([left], self.stored(value, kind, array))], environment
 
-    def plain(
-        self, read: ast.expr, element: Number, environment: Environment, target: ast.Subscript
-    ) -> ast.expr:
+    def plain(self, read: Tree, element: Number, environment: Environment, target: ast.Subscript) -> Tree:
         array = self.kind(target.value, environment)
         return self.unwrapped(read, element, isinstance(array, Array) and array.raw)
 
@@ -355,6 +356,24 @@ class _Body:
         self, node: ast.For | ast.While, environment: Environment, target: Environment, forever: bool
     ) -> tuple[list[ast.stmt], Environment | None]:
         """Type a loop: its variables get the types that hold before it and after each pass."""
+        key = id(node.body), frozenset(environment.items()), frozenset(target.items())
+        if key not in self.settled:  # an inner loop is met again in each turn of the outer ones
+            self.settled[key] = self.settle(node, environment, target, forever)
+        header, leaves = self.settled[key]
+        self.loops.append(Loop(header, leaves if leaves is not None else {}))
+        test = {} if isinstance(node, ast.For) else {"test": self.value(node.test, header)}
+        body, end = self.block(node.body, {**header, **target})
+        self.loops.pop()
+        body += self.casts(end, header)
+        orelse, after = self.block(node.orelse, None if forever else dict(header))
+        orelse += self.casts(after, leaves)
+        new = _like(node, body=body, orelse=orelse, **test)
+        return [*self.casts(environment, header), new], leaves
+
+    def settle(
+        self, node: ast.For | ast.While, environment: Environment, target: Environment, forever: bool
+    ) -> tuple[Environment, Environment | None]:
+        """Return the types before each pass of a loop, and those after it."""
         header, returned = dict(environment), len(self.returned)
         for turn in range(20):
             loop = Loop(header)
@@ -371,16 +390,7 @@ class _Body:
             if following == header:
                 break
             header = following
-        leaves = _meet([None if forever else header, *loop.breaks])
-        self.loops.append(Loop(header, leaves if leaves is not None else {}))
-        test = {} if isinstance(node, ast.For) else {"test": self.value(node.test, header)}
-        body, end = self.block(node.body, {**header, **target})
-        self.loops.pop()
-        body += self.casts(end, header)
-        orelse, after = self.block(node.orelse, None if forever else dict(header))
-        orelse += self.casts(after, leaves)
-        new = _like(node, body=body, orelse=orelse, **test)
-        return [*self.casts(environment, header), new], leaves
+        return header, _meet([None if forever else header, *loop.breaks])
 
     def counters(self, node: ast.For | ast.While, before: Environment, inside: Environment) -> set[str]:
         """Return the variables to which a loop only adds small numbers.
@@ -392,7 +402,7 @@ class _Body:
             if not isinstance(child, ast.Name) or not isinstance(child.ctx, ast.Store):
                 continue
             small.setdefault(child.id, True)
-            kind = before.get(child.id)
+            kind: Any = before.get(child.id)
             whole = isinstance(kind, Number) and kind.code == "i8"
             small[child.id] &= whole and (kind.bits <= 44 or kind.bits == COUNTER)
         for child in ast.walk(node):
@@ -421,20 +431,20 @@ class _Body:
 
     # -- expressions
 
-    def value(self, node: ast.expr, environment: Environment) -> ast.expr:
+    def value(self, node: Tree, environment: Environment) -> Tree:
         return self.expression(node, environment)[0]
 
-    def kind(self, node: ast.expr, environment: Environment) -> Any:
+    def kind(self, node: Tree, environment: Environment) -> Any:
         return self.expression(node, environment)[1]
 
-    def expression(self, node: ast.expr, environment: Environment) -> tuple[ast.expr, Any]:
+    def expression(self, node: Tree, environment: Environment) -> tuple[Tree, Any]:
         """Return a typed expression and its type; what is not known below is left as it is and has the type None."""
         method = getattr(self, f"of_{type(node).__name__}", None)
         if method is None:
             return self.parts(node, environment), None
         return method(node, environment)
 
-    def parts(self, node: ast.expr, environment: Environment) -> ast.expr:
+    def parts(self, node: Tree, environment: Environment) -> Tree:
         """Return the expression with its parts typed."""
         new = copy.copy(node)
         for name, value in ast.iter_fields(node):
@@ -448,14 +458,14 @@ class _Body:
                 )
         return new
 
-    def of_Constant(self, node: ast.Constant, environment: Environment) -> tuple[ast.expr, Any]:
+    def of_Constant(self, node: ast.Constant, environment: Environment) -> tuple[Tree, Any]:
         if isinstance(node.value, bool):
             return node, BOOL
         if isinstance(node.value, int):
             return node, of_integer(node.value)
         return node, Number("f8") if isinstance(node.value, float) else None
 
-    def of_Name(self, node: ast.Name, environment: Environment) -> tuple[ast.expr, Any]:
+    def of_Name(self, node: ast.Name, environment: Environment) -> tuple[Tree, Any]:
         if node.id in environment:
             return node, environment[node.id]
         if node.id in self.constants:
@@ -466,11 +476,11 @@ class _Body:
             return node, kind
         return node, None
 
-    def of_Tuple(self, node: ast.Tuple, environment: Environment) -> tuple[ast.expr, Any]:
+    def of_Tuple(self, node: ast.Tuple, environment: Environment) -> tuple[Tree, Any]:
         pairs = [self.expression(each, environment) for each in node.elts]
         return _like(node, elts=[each for each, _ in pairs]), Several(tuple(kind for _, kind in pairs))
 
-    def of_Attribute(self, node: ast.Attribute, environment: Environment) -> tuple[ast.expr, Any]:
+    def of_Attribute(self, node: Any, environment: Environment) -> tuple[Tree, Any]:
         value, kind = self.expression(node.value, environment)
         new = _like(node, value=value)
         if isinstance(kind, Array):
@@ -483,7 +493,7 @@ class _Body:
             return self.field(new, kind, node.attr)
         return new, None
 
-    def field(self, new: ast.expr, owner: Any, name: str) -> tuple[ast.expr, Any]:
+    def field(self, new: Tree, owner: Any, name: str) -> tuple[Tree, Any]:
         """Return the field of a record, or of an array of records."""
         dtype = (owner.element if isinstance(owner, Array) else owner).dtype.fields[name][0]
         more = dtype.shape
@@ -493,7 +503,7 @@ class _Body:
             return new, Array(kind, axes, raw=True)
         return self.unwrapped(new, kind, True), kind
 
-    def unwrapped(self, value: ast.expr, kind: Any, raw: bool) -> ast.expr:
+    def unwrapped(self, value: Tree, kind: Any, raw: bool) -> Tree:
         """Return an integer that may be NumPy's as one of Python's."""
         return (
             _call("int", value)
@@ -501,7 +511,7 @@ class _Body:
             else value
         )
 
-    def of_Subscript(self, node: ast.Subscript, environment: Environment) -> tuple[ast.expr, Any]:
+    def of_Subscript(self, node: Any, environment: Environment) -> tuple[Tree, Any]:
         if isinstance(node.value, ast.Name) and node.value.id in (THREAD, SHARED):
             number = ast.literal_eval(node.slice)
             if node.value.id == SHARED:
@@ -538,10 +548,10 @@ class _Body:
             return new, Array(kind.element, left, kind.raw)
         return (self.unwrapped(new, kind.element, kind.raw), kind.element) if not left else (new, None)
 
-    def of_Slice(self, node: ast.Slice, environment: Environment) -> tuple[ast.expr, Any]:
+    def of_Slice(self, node: ast.Slice, environment: Environment) -> tuple[Tree, Any]:
         return self.parts(node, environment), None
 
-    def of_UnaryOp(self, node: ast.UnaryOp, environment: Environment) -> tuple[ast.expr, Any]:
+    def of_UnaryOp(self, node: ast.UnaryOp, environment: Environment) -> tuple[Tree, Any]:
         operand, kind = self.expression(node.operand, environment)
         new = _like(node, operand=operand)
         if isinstance(node.op, ast.Not):
@@ -549,7 +559,9 @@ class _Body:
         if not isinstance(kind, Number):
             return new, None
         if not kind.whole:
-            return new, kind if not isinstance(node.op, ast.Invert) else None
+            if isinstance(node.op, ast.Invert):
+                raise self.refuse(node, "~ of a float: it takes integers")
+            return new, kind
         if kind.code == "b1":
             if isinstance(node.op, ast.Invert):
                 return _like(node, op=ast.Not(), operand=operand), BOOL
@@ -566,13 +578,13 @@ class _Body:
             return self.wrapped(new, kind.code), Number("i8", WIDTH[kind.code])
         return new, Number("i8", kind.bits)
 
-    def of_BinOp(self, node: ast.BinOp, environment: Environment) -> tuple[ast.expr, Any]:
+    def of_BinOp(self, node: ast.BinOp, environment: Environment) -> tuple[Tree, Any]:
         left, right = (self.expression(each, environment) for each in (node.left, node.right))
         return self.operation(node, node.op, left, right)
 
     def operation(
-        self, node: ast.AST, operator: ast.operator, left: tuple[ast.expr, Any], right: tuple[ast.expr, Any]
-    ) -> tuple[ast.expr, Any]:
+        self, node: ast.AST, operator: ast.operator, left: tuple[Tree, Any], right: tuple[Tree, Any]
+    ) -> tuple[Tree, Any]:
         """Return `left operator right` with Numba's types."""
         (a, one), (b, other) = left, right
         plain = ast.copy_location(ast.BinOp(a, operator, b), node)
@@ -606,28 +618,28 @@ class _Body:
             return plain, None
         return self.fitting(plain, code, _bits(operator, one, other, a, b))
 
-    def fitting(self, value: ast.expr, code: str, bits: int) -> tuple[ast.expr, Number]:
-        """Return a 64-bit integer whose magnitude has at most so many bits, wrapped if it may not fit."""
+    def fitting(self, value: Tree, code: str, bits: int) -> tuple[Tree, Number]:
+        """Return a 64-bit integer whose magnitude has at most `bits` bits, wrapped if it may not fit."""
         negative = code == "u8" and isinstance(value, ast.BinOp) and isinstance(value.op, ast.Sub)
         if bits > WIDTH[code] or negative:
             return self.wrapped(value, code, f"{PREFIX}overflowed" if code == "i8" else ""), Number(code)
         return value, Number(code, bits)
 
-    def shift(self, plain: ast.BinOp, one: Number, other: Number) -> tuple[ast.expr, Number]:
+    def shift(self, plain: ast.BinOp, one: Number, other: Number) -> tuple[Tree, Number]:
         code = "u8" if one.unsigned else "i8"
         by = plain.right.value if isinstance(plain.right, ast.Constant) else None
         if not isinstance(by, int) or not 0 <= by < 64:
             name = "shifted_left" if isinstance(plain.op, ast.LShift) else "shifted_right"
-            value: ast.expr = _call(f"{PREFIX}{name}", plain.left, plain.right)
+            value: Tree = _call(f"{PREFIX}{name}", plain.left, plain.right)
             by = 64
         else:
             value = plain
         return self.fitting(value, code, one.bits + by if isinstance(plain.op, ast.LShift) else one.bits)
 
-    def of_floats(self, plain: ast.BinOp, one: Number, other: Number) -> tuple[ast.expr, Any]:
+    def of_floats(self, plain: ast.BinOp, one: Number, other: Number) -> tuple[Tree, Any]:
         """Return an operation with a float."""
         if not isinstance(plain.op, (*ARITHMETIC, ast.Div, ast.Pow)):
-            return plain, None
+            raise self.refuse(plain, "&, |, ^ and shifts take integers, and an operand is a float")
         code = sum_of(one, other)
         if isinstance(plain.op, ast.Pow) and not one.whole and other.whole:
             return _call(f"{PREFIX}power", plain.left, plain.right), one
@@ -638,7 +650,7 @@ class _Body:
             plain.right = self.converted(plain.right, other, code)
         return plain, Number(code)
 
-    def of_Compare(self, node: ast.Compare, environment: Environment) -> tuple[ast.expr, Any]:
+    def of_Compare(self, node: ast.Compare, environment: Environment) -> tuple[Tree, Any]:
         pairs = [self.expression(each, environment) for each in (node.left, *node.comparators)]
         values, kinds = [each for each, _ in pairs], [kind for _, kind in pairs]
         new = _like(node, left=values[0], comparators=values[1:])
@@ -661,9 +673,9 @@ class _Body:
             return code == "f8"
         return code == "f8" and (max(one.bits, other.bits) > 53 or {one.code, other.code} & {"f4"} != set())
 
-    def chain(self, node: ast.Compare, values: list, kinds: list, codes: list) -> ast.expr:
+    def chain(self, node: ast.Compare, values: list, kinds: list, codes: list) -> Tree:
         """Return `a < b < c` as `a < (t := b) and t < c`, so that b can have another type in each comparison."""
-        parts: list[ast.expr] = []
+        parts: list[Tree] = []
         left = values[0]
         for k, operator in enumerate(node.ops):
             right = values[k + 1]
@@ -676,14 +688,14 @@ class _Body:
                 left = ast.Name(name, ast.Load())
         return _copy_place(ast.BoolOp(ast.And(), parts), node)
 
-    def of_BoolOp(self, node: ast.BoolOp, environment: Environment) -> tuple[ast.expr, Any]:
+    def of_BoolOp(self, node: ast.BoolOp, environment: Environment) -> tuple[Tree, Any]:
         pairs = [self.expression(each, environment) for each in node.values]
         kind = pairs[0][1]
         for _, each in pairs[1:]:
             kind = joined(kind, each)
         return _like(node, values=[self.to(*pair, kind) for pair in pairs]), kind
 
-    def of_IfExp(self, node: ast.IfExp, environment: Environment) -> tuple[ast.expr, Any]:
+    def of_IfExp(self, node: ast.IfExp, environment: Environment) -> tuple[Tree, Any]:
         if isinstance(node.test, ast.Constant):
             return self.expression(node.body if node.test.value else node.orelse, environment)
         test = self.value(node.test, environment)
@@ -691,14 +703,14 @@ class _Body:
         kind = joined(one[1], other[1])
         return _like(node, test=test, body=self.to(*one, kind), orelse=self.to(*other, kind)), kind
 
-    def to(self, value: ast.expr, kind: Any, wanted: Any) -> ast.expr:
+    def to(self, value: Tree, kind: Any, wanted: Any) -> Tree:
         if isinstance(kind, Number) and isinstance(wanted, Number):
             return self.converted(value, kind, wanted.code)
         return value
 
     # -- calls
 
-    def iterated(self, node: ast.expr, environment: Environment) -> tuple[ast.expr, Any]:
+    def iterated(self, node: Tree, environment: Environment) -> tuple[Tree, Any]:
         """Return what a loop goes through, and the type of its items."""
         is_range = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range"
         if is_range and "range" not in environment and not node.keywords:
@@ -719,7 +731,7 @@ class _Body:
             return value, kind.element if kind.ndim == 1 else Array(kind.element, kind.ndim - 1)
         return value, None
 
-    def of_Call(self, node: ast.Call, environment: Environment) -> tuple[ast.expr, Any]:
+    def of_Call(self, node: Any, environment: Environment) -> tuple[Tree, Any]:
         if not isinstance(node.func, ast.Name) or node.func.id in environment:
             return self.parts(node, environment), None
         name = node.func.id
@@ -758,7 +770,7 @@ class _Body:
     def of_unknown(self, name: str, kinds: list) -> Any:
         return HELPERS.get(name.removeprefix(PREFIX)) if name.startswith(PREFIX) else None
 
-    def exchange(self, node: ast.Call, environment: Environment) -> tuple[ast.expr, Any]:
+    def exchange(self, node: Any, environment: Environment) -> tuple[Tree, Any]:
         name = ast.literal_eval(node.args[0])
         pairs = [self.expression(each, environment) for each in node.args[2:]]
         new = _like(node, args=[*node.args[:2], *(each for each, _ in pairs)])
@@ -773,7 +785,7 @@ class _Body:
             ) else kind
         return new, EXCHANGES.get(name)
 
-    def device_call(self, node: ast.Call, environment: Environment) -> tuple[ast.expr, Any]:
+    def device_call(self, node: Any, environment: Environment) -> tuple[Tree, Any]:
         function = self.typing.program.functions[node.func.id]
         pairs = [self.expression(each, environment) for each in node.args[3:]]
         keywords = {each.arg: self.expression(each.value, environment) for each in node.keywords}
@@ -797,7 +809,7 @@ class _Body:
         new.func.id, result = self.typing.version(node.func.id, kinds)
         return new, result
 
-    def local(self, node: ast.Call, environment: Environment) -> Any:
+    def local(self, node: Any, environment: Environment) -> Any:
         shape, dtype = node.args
         ndim = len(ast.literal_eval(shape))
         if isinstance(dtype, ast.Name) and isinstance(self.constants.get(dtype.id), np.dtype):
@@ -809,7 +821,7 @@ class _Body:
         )
         return Array(owner.element if isinstance(owner, Array) else None, ndim)
 
-    def constant_call(self, new: ast.Call, function: Any, pairs: list) -> tuple[ast.expr, Any]:
+    def constant_call(self, new: ast.Call, function: Any, pairs: list) -> tuple[Tree, Any]:
         """Return the call of an object of the module: a type, or a function of `math`."""
         kinds = [kind for _, kind in pairs]
         is_type = isinstance(function, type) and issubclass(function, np.generic)
@@ -842,20 +854,20 @@ class _Body:
             return _like(new, args=[self.converted(*pair, code) for pair in pairs]), Number(code)
         return new, None
 
-    def call_int(self, new: ast.Call, pairs: list) -> tuple[ast.expr, Any]:
+    def call_int(self, new: ast.Call, pairs: list) -> tuple[Tree, Any]:
         [(value, kind)] = pairs
         return (self.converted(value, kind, "i8"), INT8) if kind.code[0] in "fb" else (value, kind)
 
-    def call_float(self, new: ast.Call, pairs: list) -> tuple[ast.expr, Any]:
+    def call_float(self, new: ast.Call, pairs: list) -> tuple[Tree, Any]:
         [(value, kind)] = pairs
         if kind == BOOL:
             raise self.refuse(new, "float() of a bool: write float(int(condition))")
         return (value, kind) if kind.code == "f4" else (self.converted(value, kind, "f8"), Number("f8"))
 
-    def call_bool(self, new: ast.Call, pairs: list) -> tuple[ast.expr, Any]:
+    def call_bool(self, new: ast.Call, pairs: list) -> tuple[Tree, Any]:
         return new, BOOL
 
-    def call_abs(self, new: ast.Call, pairs: list) -> tuple[ast.expr, Any]:
+    def call_abs(self, new: ast.Call, pairs: list) -> tuple[Tree, Any]:
         [(value, kind)] = pairs
         if kind.code == "b1":
             return _call("int", value), Number("i1", 1)
@@ -863,26 +875,26 @@ class _Body:
             return self.wrapped(new, kind.code), kind
         return new, kind
 
-    def call_round(self, new: ast.Call, pairs: list) -> tuple[ast.expr, Any]:
+    def call_round(self, new: ast.Call, pairs: list) -> tuple[Tree, Any]:
         if len(pairs) == 1:
             return (_call("int", new), INT8) if not pairs[0][1].whole else (new, INT8)
         return new, pairs[0][1] if not pairs[0][1].whole else None
 
-    def call_pow(self, new: ast.Call, pairs: list) -> tuple[ast.expr, Any]:
+    def call_pow(self, new: ast.Call, pairs: list) -> tuple[Tree, Any]:
         return self.operation(new, ast.Pow(), *pairs) if len(pairs) == 2 else (new, None)
 
-    def call_divmod(self, new: ast.Call, pairs: list) -> tuple[ast.expr, Any]:
+    def call_divmod(self, new: ast.Call, pairs: list) -> tuple[Tree, Any]:
         one, other = (kind for _, kind in pairs)
         if one.whole and other.whole and not one.unsigned and not other.unsigned:
             return new, Several((INT8, INT8))
         return new, None
 
-    def refuse(self, node: ast.expr, words: str) -> Exception:
+    def refuse(self, node: Tree, words: str) -> Exception:
         """Return the error for what Numba refuses at a line."""
         original = self.function.original
         return refusal(f"{original.__name__}(), {where(original, node.lineno)}: {words}")
 
-    def call_max(self, new: ast.Call, pairs: list) -> tuple[ast.expr, Any]:
+    def call_max(self, new: ast.Call, pairs: list) -> tuple[Tree, Any]:
         bools = [kind == BOOL for _, kind in pairs]
         if any(bools) and not all(bools) and isinstance(new.func, ast.Name):
             raise self.refuse(new, f"{new.func.id}() of a bool and a number: write int(condition)")
@@ -896,27 +908,27 @@ class _Body:
 
     call_min = call_max
 
-    def call_floor(self, new: ast.Call, pairs: list) -> tuple[ast.expr, Any]:
+    def call_floor(self, new: ast.Call, pairs: list) -> tuple[Tree, Any]:
         [(value, kind)] = pairs
         code = "f4" if kind.code == "f4" else "f8"
         return _like(new, args=[self.converted(value, kind, code)]), Number(code)
 
     call_ceil = call_trunc = call_floor
 
-    def call_cbrt(self, new: ast.Call, pairs: list) -> tuple[ast.expr, Any]:
+    def call_cbrt(self, new: ast.Call, pairs: list) -> tuple[Tree, Any]:
         [(value, kind)] = pairs
         code = "f4" if kind.code in ("b1", "i1", "i2", "u1", "f4") else "f8"
         return _like(new, args=[self.converted(value, kind, code)]), Number(code)
 
-    def call_fma(self, new: ast.Call, pairs: list) -> tuple[ast.expr, Any]:
+    def call_fma(self, new: ast.Call, pairs: list) -> tuple[Tree, Any]:
         code = "f4" if all(kind.code == "f4" for _, kind in pairs) else "f8"
         return _like(new, args=[self.converted(*pair, code) for pair in pairs]), Number(code)
 
-    def call_selp(self, new: ast.Call, pairs: list) -> tuple[ast.expr, Any]:
+    def call_selp(self, new: ast.Call, pairs: list) -> tuple[Tree, Any]:
         kind = joined(pairs[1][1], pairs[2][1])
         return _like(new, args=[pairs[0][0], *(self.to(*pair, kind) for pair in pairs[1:])]), kind
 
-    def call_popc(self, new: ast.Call, pairs: list) -> tuple[ast.expr, Any]:
+    def call_popc(self, new: ast.Call, pairs: list) -> tuple[Tree, Any]:
         """Return a bit operation for 32 or 64 bits, as wide as its argument."""
         [(value, kind)] = pairs
         if not kind.whole or kind.code == "b1" or not isinstance(new.func, ast.Name):
@@ -930,7 +942,7 @@ class _Body:
 
     # -- conversions
 
-    def converted(self, value: ast.expr, kind: Number, code: str) -> ast.expr:
+    def converted(self, value: Any, kind: Number, code: str) -> Tree:
         """Return a number in another type."""
         if kind.code == code:
             return value
@@ -946,7 +958,7 @@ class _Body:
             return _call(f"{PREFIX}to_{code}", value)
         return value if _fits(kind, code) else self.wrapped(value, code)
 
-    def wrapped(self, value: ast.expr, code: str, helper: str = "") -> ast.expr:
+    def wrapped(self, value: Tree, code: str, helper: str = "") -> Tree:
         """Return an integer that loses the bits above its type's, by the helper or by that of its type."""
         bits = 8 * int(code[1])
         if code[0] == "u":
@@ -978,7 +990,7 @@ def _steps(node: ast.AST) -> list[tuple[str, ast.expr | None]]:
     ]
 
 
-def _bits(operator: ast.operator, one: Number, other: Number, left: ast.expr, right: ast.expr) -> int:
+def _bits(operator: ast.operator, one: Number, other: Number, left: Tree, right: Tree) -> int:
     """Return how many bits the result of an integer operation may have."""
     most = max(one.bits, other.bits)
     if isinstance(operator, ast.Add | ast.Sub):
@@ -1035,9 +1047,9 @@ def _copy_place(new: Any, node: ast.AST) -> Any:
     return ast.copy_location(new, node)
 
 
-def _call(name: str, *arguments: ast.expr) -> ast.expr:
+def _call(name: str, *arguments: Tree) -> Tree:
     return _copy_place(ast.Call(ast.Name(name, ast.Load()), list(arguments), []), arguments[0])
 
 
-def _binary(left: ast.expr, operator: ast.operator, right: ast.expr) -> ast.expr:
+def _binary(left: Tree, operator: ast.operator, right: Tree) -> Tree:
     return _copy_place(ast.BinOp(left, operator, right), left)
