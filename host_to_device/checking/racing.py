@@ -37,9 +37,9 @@ def larger_block(block: Position, warp_size: int) -> Position:
     """Return a block of this form that has at least two warps: its last axis with several threads is longer."""
     axis = max((k for k in range(3) if block[k] > 1), default=0)
     rest = block[0] * block[1] * block[2] // block[axis]
-    size = list(block)
-    size[axis] = max(2 * block[axis], -(-2 * warp_size // rest))
-    return tuple(size)
+    x, y, z = block
+    long = max(2 * block[axis], -(-2 * warp_size // rest))
+    return (long, y, z) if axis == 0 else (x, long, z) if axis == 1 else (x, y, long)
 
 
 def does(kind: str, element: str) -> str:

@@ -344,7 +344,7 @@ LOCAL = [
         """
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     float v; /*1*/
-    if (x[i] > 3) v = x[i];
+    if (x[i] > 3) v = x[i]; /*1*/
     out[i] = v; /*1*/
 """,
         kind="uninitialised read",

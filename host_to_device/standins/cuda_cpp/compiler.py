@@ -352,7 +352,9 @@ def unset_variables(text: str, options: Iterable[str]) -> list[tuple[int, str]]:
     compiler = find()
     arguments = [each for each in COMMON if each != "-w"]
     arguments += [*UNSET[compiler.is_clang], *options, "-nostdinc", "-nostdinc++", f"-I{INCLUDE}"]
-    arguments += ["-include", "h2d_cuda.h", "-S", "-o", os.devnull, "-x", "c++", "-"]
+    # g++ finds them while it optimises, clang before.
+    arguments += ["-fsyntax-only"] if compiler.is_clang else ["-S", "-o", os.devnull]
+    arguments += ["-include", "h2d_cuda.h", "-x", "c++", "-"]
     try:
         log = compiler.run(arguments, text).stderr
     except CompileError:

@@ -132,6 +132,7 @@ class Function:
         outputs: Iterable[np.ndarray] = (),
         locals_begin: str = "pattern",
         patterns: bool = False,
+        ascending: bool = False,
     ) -> races.Watched:
         """Run the kernel in the random order of a seed and watch every access to global and shared memory.
 
@@ -147,6 +148,9 @@ class Function:
             Those arrays among the arguments whose unwritten elements are counted.
         locals_begin
             What local variables begin with: "pattern" or "zero".
+        ascending
+            Whether to run in the order of the threads' numbers instead, with what was compiled for seeded runs. Then
+            only warps are watched.
         patterns
             Whether to sum up what each block does at each line as well.
 
@@ -160,9 +164,19 @@ class Function:
             for array in outputs
             if array.size
         )
-        watch = 2 if patterns else 1
+        watch = 0 if ascending else 2 if patterns else 1
         return self._run(
-            grid, block, args, shared_mem, seed, seconds, fill, watch, requested, locals_begin, True
+            grid,
+            block,
+            args,
+            shared_mem,
+            None if ascending else seed,
+            seconds,
+            fill,
+            watch,
+            requested if watch else (),
+            locals_begin,
+            True,
         )
 
     def _run(
@@ -176,7 +190,7 @@ class Function:
         fill: int = NONSENSE,
         watch: int = 0,
         outputs: tuple = (),
-        locals_begin: str = "pattern",
+        locals_begin: str = "",
         strict: bool = False,
     ) -> races.Watched | None:
         grid, block = _size("grid", grid, MAX_GRID), _size("block", block, MAX_BLOCK)
@@ -222,8 +236,9 @@ class Function:
                 *block,
                 float(min(seconds, 1e9)),
             )
-            path = module.file("" if seed is None else locals_begin)
-            places = module.places(locals_begin) if seed is not None else ()
+            locals_begin = locals_begin or ("" if seed is None else "pattern")
+            path = module.file(locals_begin)
+            places = module.places(locals_begin) if locals_begin else ()
             message = ("run", str(path), request, values, offsets, module.variables, places, outputs)
             try:
                 answers = worker.ask([message] * count, seconds + worker.GRACE)

@@ -212,6 +212,9 @@ H2D_HIDDEN void *__asan_memset(void *to, int value, size_t n) {
     look((uintptr_t)to, n, WRITES, 0, __builtin_return_address(0));
     return memset(to, value, n);
 }
+H2D_HIDDEN void *__tsan_memcpy(void *to, const void *from, size_t n) { return __asan_memcpy(to, from, n); }
+H2D_HIDDEN void *__tsan_memmove(void *to, const void *from, size_t n) { return __asan_memmove(to, from, n); }
+H2D_HIDDEN void *__tsan_memset(void *to, int value, size_t n) { return __asan_memset(to, value, n); }
 // A variable's name without the function's name that clang puts before it.
 static const char *own_name(const char *name) {
     const char *found = name;
