@@ -10,6 +10,7 @@ import json
 import math
 import os
 import random
+import re
 import subprocess
 import sys
 import warnings
@@ -232,11 +233,14 @@ def expressions(first, second):
     return [each for each in chosen if each and each not in skip]
 
 
-def on_cpu(text):
-    """Write an expression of a kernel for one thread of one block on the CPU.
+def on_cpu(text, first="float64"):
+    """Write an expression of a kernel for one thread of one block on the CPU; `first` is the type of x.
 
-    On a GPU `math.floor` and the like give a float, which on the CPU NumPy's functions do.
+    On a GPU `math.floor` and the like give a float, which on the CPU NumPy's functions do, and powers of integers are
+    rounded to float64.
     """
+    if kind_of(first) == "integer":
+        text = re.sub(r"\bx \*\* \d", r"int64(float64(\g<0>))", text)
     for name in ("floor", "ceil", "trunc"):
         text = text.replace(f"math.{name}(", f"np.{name}(")
     return text.replace("cuda.threadIdx.x", "int32(i)").replace("cuda.blockDim.x", f"int32({THREADS})")
@@ -255,7 +259,7 @@ def table(path, first, second, leave_out=()):
     ):
         lines += [decorator, f"def {name}({arguments}):", place, "        x, y = x_[i], y_[i]"]
         for k, each in enumerate(chosen):
-            each = each if name == "kernel" else on_cpu(each)
+            each = each if name == "kernel" else on_cpu(each, first)
             lines.append(f"        floats[{k}, i] = {each}")
             if {kind_of(first), kind_of(second)} <= {"integer", "bool"} and "/ " not in each.replace(
                 "// ", ""
