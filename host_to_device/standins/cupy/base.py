@@ -164,10 +164,8 @@ def operand(value: Any) -> Any:
     raise unsupported(value)
 
 
-KEEP_ORDER = (
-    "pad",
-    "roll",
-)  # functions whose results lie in memory as their argument does; the others are in C order
+# Functions whose results lie in memory as their argument does; those of the others are in C order.
+KEEP_ORDER = ("nan_to_num", "pad", "roll")
 
 
 def upload(array: np.ndarray, name: str = "array function") -> np.ndarray:

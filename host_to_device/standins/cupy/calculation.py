@@ -88,7 +88,8 @@ def _quantiles(function: Callable) -> Callable:
 
     def call(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool) -> Any:
         points = operand(q) if isinstance(q, Base) else q
-        host = operand(a)
+        host = np.asarray(operand(a))
+        host = host.astype(np.uint8) if host.dtype.kind == "b" else host
         result = quiet(function, host, points, axis, method=method, keepdims=keepdims)
         if host.dtype.kind == "f" and np.isnan(host).any() and method == "linear":
             parts = np.asarray(points, float) / (100 if function is np.percentile else 1)

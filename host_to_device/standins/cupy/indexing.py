@@ -297,10 +297,10 @@ def scatter(a: Any, key: Any, value: Any, function: np.ufunc) -> None:
     TypeError
         If arrays of indices are used with a dtype that CuPy has no atomic operation for.
     """
+    source = given(a, value)
     items, advanced = prepare(a._array, key)
     masked = any(isinstance(item, np.ndarray) and item.dtype == bool for item in items)
     dtypes = ATOMIC.get(function.__name__)
-    source = given(a, value)
     if advanced and not masked and dtypes and a._array.dtype.name not in dtypes:
         raise TypeError(f"cupy.{function.__name__}.at only supports {', '.join(dtypes)} as data type")
     with np.errstate(all="ignore"):

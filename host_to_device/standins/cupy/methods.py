@@ -265,13 +265,11 @@ class Calculation:
 
     def cumsum(self, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
         """Return the sums of the elements up to each one."""
-        axis = None if axis is None else one_axis(axis, self._array.ndim)
-        return reduced(quiet(converted(self._array, dtype).cumsum, axis, dtype), out)
+        return _scanned(np.cumsum, self._array, axis, dtype, out)
 
     def cumprod(self, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
         """Return the products of the elements up to each one."""
-        axis = None if axis is None else one_axis(axis, self._array.ndim)
-        return reduced(quiet(converted(self._array, dtype).cumprod, axis, dtype), out)
+        return _scanned(np.cumprod, self._array, axis, dtype, out)
 
     def trace(
         self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
@@ -322,6 +320,18 @@ def _place_of(function: Any, array: np.ndarray, axis: Any, keepdims: bool) -> An
     shape = [array.shape[each] for each in kept]
     places = function(array.transpose(*kept, *axes).reshape(*shape, -1), -1)
     return np.expand_dims(places, axes) if keepdims else places
+
+
+def _scanned(function: Any, array: np.ndarray, axis: Any, dtype: Any, out: Any) -> Any:
+    """Return running sums or products; with `out`, CuPy copies the array there first, and then adds (`scan_core`)."""
+    axis = None if axis is None else one_axis(axis, array.ndim)
+    if not isinstance(out, Base):
+        return reduced(quiet(function, converted(array, dtype), axis, dtype), out, function.__name__)
+    target = out._array
+    indexing.store(target, array)
+    target[...] = quiet(function, target, axis, target.dtype).reshape(target.shape)
+    events.operated(function.__name__)
+    return out
 
 
 def _varied(function: Any, array: np.ndarray, axis: Any, dtype: Any, ddof: int, keepdims: bool) -> Any:

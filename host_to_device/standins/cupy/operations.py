@@ -77,8 +77,8 @@ REDUCTIONS = {
 PREAMBLE = r"""
 template <typename T> __device__ T fused_remainder(T a, T b) {
   if constexpr (T(1) / T(2) != T(0)) {
-    T rest = fmod(a, b);
-    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+    T product = floor(a / b) * b;
+    return a - product;
   } else {
     if (b == 0) return 0;
     T rest = a % b;
@@ -87,7 +87,7 @@ template <typename T> __device__ T fused_remainder(T a, T b) {
 }
 template <typename T> __device__ T fused_floor_divide(T a, T b) {
   if constexpr (T(1) / T(2) != T(0)) {
-    return b == 0 ? a / b : rint((a - fused_remainder(a, b)) / b);
+    return floor(a / b);
   } else {
     return b == 0 ? 0 : (a - fused_remainder(a, b)) / b;
   }

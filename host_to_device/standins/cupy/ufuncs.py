@@ -16,6 +16,7 @@ from host_to_device.standins.cupy.base import (
     Base,
     adopt,
     cast,
+    check_fits,
     operand,
     shapes_differ,
     unsupported,
@@ -169,6 +170,12 @@ class ufunc:
             events.operated(self.name.removeprefix("cupy_"))
         with np.errstate(all="ignore"):
             if self._is_numpys:
+                if self._numpy in _NOT_COMPLEX:
+                    for number, other in (hosts, hosts[::-1]) if self.nin == 2 else ():
+                        check_fits(number, np.asarray(other).dtype)
+                if self._numpy in _FLOORED and outs[0].dtype.kind == "f":
+                    _floor_divide(self._numpy, *hosts, outs)
+                    return
                 if self._numpy is np.true_divide and outs[0].dtype.kind == "c":
                     _divide_complex(*hosts, outs[0])
                     return
@@ -336,6 +343,23 @@ def _shape_of(hosts: list[Any]) -> tuple[int, ...]:
             except ValueError:
                 raise shapes_differ(*(each.shape for each in hosts if isinstance(each, np.ndarray))) from None
     return shape
+
+
+_FLOORED = (np.floor_divide, np.remainder, np.divmod)
+
+
+def _floor_divide(function: np.ufunc, dividend: Any, divisor: Any, outs: list[np.ndarray]) -> None:
+    """Compute floor quotients and remainders of floats as CuPy does: floor(a / b) with a rounded quotient, a - q * b.
+
+    NumPy's quotient is exact: 1.0 // 0.1 is 10 here and 9 there (carray.cuh, `_floor_divide`).
+    """
+    dtype = np.promote_types(outs[0].dtype, np.float32)
+    a, b = np.asarray(dividend, outs[0].dtype).astype(dtype), np.asarray(divisor, outs[0].dtype).astype(dtype)
+    quotient = np.floor(a / b)
+    if function is not np.remainder:
+        outs[0][...] = quotient
+    if function is not np.floor_divide:
+        outs[-1][...] = a - quotient * b
 
 
 def _divide_complex(dividend: Any, divisor: Any, out: np.ndarray) -> None:

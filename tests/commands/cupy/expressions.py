@@ -1,6 +1,7 @@
 """Hold programs of array expressions against the real CuPy: `python -m tests.commands.cupy.expressions`.
 
-Without a choice: the stored programs on the stand-in, and a table by kind of difference.
+Without a choice: the stored programs on the stand-in, and a table by kind of difference; `--figures` also writes it to
+the page about the stand-ins.
 
 `--by-hand`      ask the rehearsal's CuPy for the outcomes of the programs by hand, and store them
 `--seeds A B`    make the programs of the seeds from A up to B, ask for their outcomes, and print each difference with
@@ -11,7 +12,6 @@ Without a choice: the stored programs on the stand-in, and a table by kind of di
 import argparse
 import os
 import sys
-from collections import Counter
 
 from host_to_device.standins import imports
 from rehearsal import run
@@ -19,6 +19,7 @@ from tests.corpora.cupy.expressions import generating, shrinking, storing
 from tests.corpora.cupy.expressions.asking import Real
 from tests.corpora.cupy.expressions.running import KINDS, difference, outcome
 from tests.corpora.cupy.expressions.written import WRITTEN
+from tests.corpora.kernels.generated import figures
 
 KEPT_AFTER = 50  # programs: an interrupted run loses no more
 
@@ -26,7 +27,7 @@ KEPT_AFTER = 50  # programs: an interrupted run loses no more
 def main() -> int:
     asked = arguments()
     if not asked.by_hand and asked.seeds is None:
-        return stored_on_stand_in()
+        return stored_on_stand_in(asked.figures)
     real = Real(dict(os.environ) if asked.gpu else run.environment(cupy=True))
     where = "CuPy 14.2.0 on this machine's GPU" if asked.gpu else "CuPy 14.2.0 on the rehearsal"
     if asked.by_hand:
@@ -60,38 +61,41 @@ def compare(programs, real) -> int:
     imports.redirect()
     import cupy
 
-    found = []
+    table = figures.Table(("same", *KINDS))
     for name, statements in programs.items():
         right = real.ask(statements)
         if right is None:
             print(f"{name}: it cannot be run: {statements}", flush=True)
             continue
-        found.append(difference(statements, right, outcome(statements, cupy)))
-        if found[-1]:
-            kind, words = found[-1]
+        found = difference(statements, right, outcome(statements, cupy))
+        table.count("from seeds", "stand-in", found[0] if found else "same")
+        if found:
+            kind, words = found
             print(f"{name}: {kind}: {words}")
             small = shrinking.smallest(statements, kind, real, cupy)
             print("    " + "\n".join(small).replace("\n", "\n    "), flush=True)
     real.close()
-    table({"from seeds": found})
-    return any(found)
+    print(table)
+    return int(any(counts.keys() != {"same"} for counts in table.counts.values()))
 
 
-def stored_on_stand_in() -> int:
+def stored_on_stand_in(write: bool) -> int:
     """Print where the stand-in's outcomes differ from the stored ones."""
     imports.redirect()
     import cupy
 
-    rows = {}
-    for what, path in (("by hand", storing.BY_HAND), ("from seeds", storing.FROM_SEEDS)):
-        rows[what] = []
+    table = figures.Table(("same", *KINDS))
+    for path in (storing.BY_HAND, storing.FROM_SEEDS):
         for each in storing.read(path):
             found = difference(each.statements, each.outcome, outcome(each.statements, cupy))
-            rows[what].append(found)
+            kind = "from seeds" if path == storing.FROM_SEEDS else f"by hand: {each.name.rpartition(' ')[0]}"
+            table.count(kind, "stand-in", found[0] if found else "same")
             if found:
                 print(f"{each.name}: {found[0]}: {found[1]}")
-    table(rows)
-    return any(map(any, rows.values()))
+    print(table)
+    if write:
+        figures.write("array expressions", table, storing.where(storing.FROM_SEEDS))
+    return 0
 
 
 def arguments() -> argparse.Namespace:
@@ -102,16 +106,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seeds", nargs=2, type=int, metavar=("A", "B"))
     parser.add_argument("--store", action="store_true")
     parser.add_argument("--gpu", action="store_true")
+    parser.add_argument("--figures", action="store_true")
     return parser.parse_args()
-
-
-def table(rows) -> None:
-    """Print how many programs gave the same, and how many differ in which way."""
-    print("\n| programs | in all | same | " + " | ".join(KINDS) + " |\n|" + "---|" * (len(KINDS) + 3))
-    for what, found in rows.items():
-        kinds = Counter(each[0] for each in found if each)
-        numbers = len(found), sum(each is None for each in found), *(kinds[kind] for kind in KINDS)
-        print(f"| {what} | " + " | ".join(map(str, numbers)) + " |")
 
 
 if __name__ == "__main__":

@@ -461,3 +461,27 @@ ask(
     "x = np.float32(2) * cp.arange(3, dtype='f4')",
     "x = sum(cp.arange(3))\ny = max(cp.arange(3))\nz = sorted(cp.array([3, 1, 2]))",
 )  # fmt: skip
+
+ask(
+    "numbers in fused functions",
+    *(
+        f"@cp.fuse()\ndef g(x):\n    return {body}\nx = g(cp.array([{values}], '{dtype}'))"
+        for body in ("x + 1", "x + 1.5", "1 + 2.5*x", "x + 300", "cp.maximum(x, 2.5)", "x / 2", "x ** 2", "x + np.int64(1)",
+                     "cp.where(x > 0, x, 1.5)", "cp.where(x > 0, 1, 2)", "cp.clip(x, 0, 1)", "abs(x)")
+        for dtype, values in (("?", "True, False"), ("i1", "1, -2"), ("u1", "250, 3"), ("i4", "1, -2"), ("f4", "1.5, 2"))
+    ),
+)  # fmt: skip
+
+ask(
+    "quotients",
+    "x = cp.array([1.0, 0.3, 7.5, -1.0]) // 0.1",
+    "x = cp.array([1.0, 0.3, 7.5, -1.0]) % 0.1",
+    "x = cp.divmod(cp.array([1.0, -1.0]), 0.1)",
+    "x = cp.array([1.0, 1e8, -7.0], 'f4') % 3",
+    "x = cp.array([1.0, -1.0, 0.0]) // cp.array([0.0, 0.0, 0.0])",
+    "x = cp.array([1.0, -1.0]) % cp.array([float('inf'), float('inf')])",
+    "x = cp.array([7, -7]) // 2\ny = cp.array([7, -7]) % 2\nz = cp.array([7, -7]) // 0",
+    "x = cp.reciprocal(cp.array([0, 1, -1, 2], 'i4'))",
+    "x = cp.array([1 + 1j, 0j]) / cp.array([0j, 0j])",
+    "@cp.fuse()\ndef g(x):\n    return x // 0.1, x % 0.1\nx = g(cp.array([1.0, -1.0, 0.3]))",
+)
