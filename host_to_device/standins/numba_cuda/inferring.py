@@ -312,8 +312,9 @@ class _Body:
         return element.code == kind.code == "f4"
 
     def on_If(self, node: ast.If, environment: Environment) -> tuple[list[ast.stmt], Environment | None]:
-        if isinstance(node.test, ast.Constant):  # Python's own compiler leaves the other branch out
-            taken = node.body if node.test.value else node.orelse
+        known = _literal(node.test)
+        if known is not None:  # Python's own compiler leaves the other branch out
+            taken = node.body if known else node.orelse
             body, after = self.block(taken, environment)
             return [_like(node, body=body or [ast.Pass()], orelse=[], test=ast.Constant(True))], after
         test = self.value(node.test, environment)
@@ -342,8 +343,7 @@ class _Body:
     def on_While(
         self, node: ast.While, environment: Environment
     ) -> tuple[list[ast.stmt], Environment | None]:
-        forever = isinstance(node.test, ast.Constant) and bool(node.test.value)
-        return self.loop(node, environment, {}, forever)
+        return self.loop(node, environment, {}, forever=bool(_literal(node.test)))
 
     def on_For(self, node: ast.For, environment: Environment) -> tuple[list[ast.stmt], Environment | None]:
         fresh = copy.copy(node)
@@ -696,8 +696,9 @@ class _Body:
         return _like(node, values=[self.to(*pair, kind) for pair in pairs]), kind
 
     def of_IfExp(self, node: ast.IfExp, environment: Environment) -> tuple[Tree, Any]:
-        if isinstance(node.test, ast.Constant):
-            return self.expression(node.body if node.test.value else node.orelse, environment)
+        known = _literal(node.test)
+        if known is not None:
+            return self.expression(node.body if known else node.orelse, environment)
         test = self.value(node.test, environment)
         one, other = self.expression(node.body, environment), self.expression(node.orelse, environment)
         kind = joined(one[1], other[1])
@@ -968,6 +969,17 @@ class _Body:
         fits = ast.Compare(ast.Constant(low), [ast.LtE(), ast.LtE()], [kept, ast.Constant(high)])
         read = ast.Name(WRAPPED, ast.Load())
         return _copy_place(ast.IfExp(fits, read, _call(helper or f"{PREFIX}wrap_{code}", read)), value)
+
+
+def _literal(node: ast.expr) -> bool | None:
+    """Return whether a condition of literals only holds; None for any other."""
+    parts = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop)
+    if not all(isinstance(part, parts) for part in ast.walk(node)):
+        return None
+    try:
+        return bool(eval(compile(ast.Expression(node), "<literal>", "eval"), {"__builtins__": {}}))
+    except Exception:
+        return None
 
 
 def _steps(node: ast.AST) -> list[tuple[str, ast.expr | None]]:

@@ -4,6 +4,7 @@ It runs each program on the stand-in, compiled and interpreted, and with the rea
 program that is not the same, and then the table by kind and mode.
 
     --first 1000 --count 700    other seeds, so many programs
+    --keep FILE                 keeps the real compiler's results there, so that another run need not ask again
     --shrink                    shrinks each finding to the smallest program
     --figures                   writes the table to the page "Stand-ins: how we know"
     --store                     stores a sample with the real compiler's results for `make test`
@@ -14,7 +15,10 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import importlib.metadata
+import json
 import sys
+from pathlib import Path
+from typing import Any
 
 from host_to_device.standins import imports
 
@@ -38,6 +42,18 @@ def smallest(program: Program, mode: str, outcome: str, real: judging.Real) -> P
     return dataclasses.replace(program, source=shrinking.shrink(program.source, shows))
 
 
+def known(programs: list[Program], real: judging.Real, kept: Path | None) -> list[dict[str, Any]]:
+    """Return the real compiler's results, from the file if it has them."""
+    found = json.loads(kept.read_text()) if kept and kept.exists() else {}
+    missing = [each for each in programs if each.source not in found]
+    found |= dict(
+        zip((each.source for each in missing), real.results(missing) if missing else [], strict=True)
+    )
+    if kept and missing:
+        kept.write_text(json.dumps(found))
+    return [found[each.source] for each in programs]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -45,6 +61,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--count", type=int, default=700, help="how many programs")
     parser.add_argument("--modes", default="compiled,interpreted", help="of the stand-in")
+    parser.add_argument("--keep", type=Path)
     parser.add_argument("--shrink", action="store_true")
     parser.add_argument("--figures", action="store_true")
     parser.add_argument("--store", action="store_true")
@@ -62,7 +79,7 @@ def main() -> int:
         programs = typed.programs(asked.count, asked.first)
         for start in range(0, len(programs), AT_ONCE):
             some = programs[start : start + AT_ONCE]
-            results = real.results(some)
+            results = known(some, real, asked.keep)
             for mode in asked.modes.split(","):
                 for program, right in zip(some, results, strict=True):
                     verdict = judging.judge(program, right, judging.on_stand_in(program, judging.MODES[mode]))
