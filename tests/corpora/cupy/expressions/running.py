@@ -42,7 +42,7 @@ def outcome(statements: Sequence[str], cp: ModuleType) -> Outcome:
                 missing = NOT_IN_STAND_IN in words
                 errors[str(place)] = [
                     "NotInStandIn" if missing else type(problem).__name__,
-                    " ".join(words.split())[:160],
+                    " ".join(re.sub(r"/\S*/", "", words).split())[:160],  # without the compiler's folder
                 ]
         values = {
             name: described(value, cp)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import gzip
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,13 +11,14 @@ from tests.corpora.cupy.expressions.running import Outcome
 
 HERE = Path(__file__).parent
 BY_HAND = HERE / "by_hand.jsonl"
-FROM_SEEDS = HERE / "from_seeds.jsonl.gz"
+FROM_SEEDS = HERE / "from_seeds.jsonl"
 
 # Programs whose outcome says nothing, and why: they are not stored.
 NOT_JUDGED = {
     "seed 100": "a variance that a GPU's sum may round to another float is converted to an integer",
     "seed 976": "an element is assigned twice, and any of the values may stay",
     "seed 1139": "the bits of a NaN are read as an integer",
+    "seed 1180": "a shift by more bits than the type has, which C leaves undefined",
 }
 
 
@@ -43,22 +43,16 @@ def statements(text: str) -> list[str]:
 
 def read(path: Path) -> list[Stored]:
     """Return the stored programs of a file, without the line that says which CuPy gave the outcomes."""
-    return [Stored(**json.loads(line)) for line in _text(path).splitlines()[1:]]
+    return [Stored(**json.loads(line)) for line in path.read_text().splitlines()[1:]]
 
 
 def where(path: Path) -> str:
     """Return which CuPy gave the outcomes of a file."""
-    return json.loads(_text(path).splitlines()[0])["where"]
-
-
-def _text(path: Path) -> str:
-    data = path.read_bytes()
-    return (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
+    return json.loads(path.read_text().splitlines()[0])["where"]
 
 
 def write(path: Path, where: str, programs: list[Stored]) -> None:
     """Store programs; `where` says which CuPy gave their outcomes."""
     judged = (each for each in programs if each.name not in NOT_JUDGED)
     lines = [json.dumps({"where": where}), *(json.dumps(asdict(each)) for each in judged)]
-    data = ("\n".join(lines) + "\n").encode()
-    path.write_bytes(gzip.compress(data, 9, mtime=0) if path.suffix == ".gz" else data)
+    path.write_text("\n".join(lines) + "\n")
