@@ -135,7 +135,10 @@ def typed(program: Program, values: Sequence[Any], shared: list[SharedArray]) ->
     shared
         Its shared arrays, with their dtypes.
     """
-    return _Typing(program, shared).program_for([rounded_up(of_value(value)) for value in values])
+    kinds = kinds_of(values)
+    if kinds not in program.typed:
+        program.typed[kinds] = _Typing(program, shared).program_for(list(kinds))
+    return program.typed[kinds]
 
 
 def kinds_of(values: Sequence[Any]) -> tuple:
@@ -159,7 +162,7 @@ class _Typing:
         kernel = self.program.kernel
         tree, _ = self.tree(kernel, kinds)
         functions = {**self.program.functions, **self.functions}
-        return replace(self.program, kernel=replace(kernel, tree=tree), functions=functions)
+        return replace(self.program, kernel=replace(kernel, tree=tree), functions=functions, typed={})
 
     def tree(self, function: Function, kinds: Sequence[Any]) -> tuple[ast.FunctionDef, Any]:
         """Return the typed tree of a function, and the type of its result."""

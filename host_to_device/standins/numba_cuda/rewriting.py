@@ -135,6 +135,7 @@ class Program:
     functions: dict[str, Function] = field(default_factory=dict)  # device functions by their new name
     shared: list[SharedArray] = field(default_factory=list)
     constants: dict[str, Any] = field(default_factory=dict)  # new name → the object it stands for
+    typed: dict[tuple, Program] = field(default_factory=dict, repr=False)  # by the types of its arguments
 
     @property
     def waits(self) -> bool:
