@@ -19,6 +19,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +163,4 @@ def run_processes(world: int, function: Callable[[int], Any], namespace: Mapping
 
     with tempfile.TemporaryDirectory() as folder:
         meet = str(Path(folder, "meet"))
-        return run_forks(
-            [lambda rank=rank: one(rank, meet) for rank in range(world)], namespace, STARTING + 5
-        )
+        return run_forks([partial(one, rank, meet) for rank in range(world)], namespace, STARTING + 5)

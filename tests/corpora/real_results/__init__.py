@@ -41,7 +41,8 @@ def outcome(function: Callable) -> dict[str, Any]:
             array = np.asarray(function())
     except Exception as problem:
         classes = [kind.__name__ for kind in type(problem).__mro__]
-        return {"raises": classes[0], "words": str(problem).strip()[:300]}
+        words = str(problem).partition("\nDuring")[0].strip()  # behind it, Numba names folders and addresses
+        return {"raises": classes[0], "words": words[:300]}
     values = array.reshape(-1).tolist()
     return {"dtype": array.dtype.name, "values": " ".join(map(repr, values))}
 

@@ -46,7 +46,7 @@ def both_sides_of_a_branch():
     @cuda.jit
     def kernel(out):
         i = cuda.threadIdx.x
-        if i < 5:
+        if i < 5:  # noqa: SIM108  two branches: which lanes each names is the question
             mask = cuda.activemask()
         else:
             mask = cuda.activemask()
@@ -60,7 +60,7 @@ def three_ways():
     @cuda.jit
     def kernel(out):
         i = cuda.threadIdx.x
-        if i % 3 == 0:
+        if i % 3 == 0:  # noqa: SIM114
             out[i, 0] = cuda.activemask()
         elif i % 3 == 1:
             out[i, 0] = cuda.activemask()
