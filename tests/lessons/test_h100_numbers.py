@@ -137,3 +137,9 @@ def test_the_front_page_quotes_the_page_of_the_rule():
     rule = (ROOT / "chapters" / "check-rule.md").read_text(encoding="utf-8")
     assert "30 of the 33 kernels that leave an array ended on the H100 without any error" in rule
     assert "30 of 33 such kernels" in (ROOT / "index.md").read_text(encoding="utf-8")
+
+
+def test_chapter_11_the_cpu_would_allow_more_jobs_than_the_gpu_runs():
+    cpu = 16 * median("jobs-at-once", 1) / median("jobs-cores", 1)
+    assert f"The CPU would allow {round(cpu, -2):,.0f}:" in chapter("11")
+    assert max(median("jobs-at-once", 8), median("jobs-at-once", 16)) < cpu / 2
