@@ -73,6 +73,8 @@ GCC = (
     "-g1",
     "-fno-aggressive-loop-optimizations",  # else a loop past an array's end may never end
     "-fno-gcse",  # else one instruction may convert a float to two types
+    "-fno-code-hoisting",  # else a conversion moves before the call that checks its value
+    "-fno-tree-pre",
     "-fno-gnu-unique",
     "-fno-diagnostics-show-caret",
     "--param=asan-stack=0",

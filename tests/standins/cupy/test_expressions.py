@@ -38,6 +38,9 @@ KNOWN = {
     **{f"mistakes {number}": HOST_ARRAY for number in (246, 265, 281, 285, 290, 398, 629)},
     "mistakes 287": (running.OTHER_CLASS, "a list where CuPy makes a dtype of it"),
     "mistakes 354": (running.REFUSED, "CuPy makes an array like one of NumPy's"),
+    "seed 755": (running.OTHER_CLASS, "an IndexError, as NumPy's, for index arrays that do not fit together"),
+    "seed 954": (running.OTHER_CLASS, "a TypeError that names the list, where CuPy asks it for a dtype"),
+    "seed 1128": (running.OTHER_CLASS, "two mistakes in one statement: another one is found first"),
     "mistakes 641": (running.OTHER_CLASS, "CuPy's compiler finds the mistake, the stand-in compiles nothing"),
 }
 
