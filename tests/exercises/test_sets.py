@@ -291,12 +291,12 @@ def test_a_right_answer_is_right_on_a_machine_with_one_device(way, monkeypatch):
         for part in parts(path):
             if "torch_places" in part.check.source:
                 judged += 1
-                names, exercises = solved(path, way)
+                run = solved(path, way)
                 definition.in_notebook.clear()
-                definition.in_notebook.update(exercises)
+                definition.in_notebook.update(run.exercises)
                 with monkeypatch.context() as patch:
                     patch.setattr(torch.accelerator, "device_count", lambda: 1)
-                    printed, error = run_source(part.answer.source, dict(names), "<answer>")
+                    printed, error = run_source(part.answer.source, dict(run.names), "<answer>")
                 assert not error and printed.splitlines()[0] == all_points(part)
     assert judged > 4
 

@@ -118,7 +118,15 @@ def test_no_process_is_one_line(names, capsys):
         assert capsys.readouterr().out == f"{p} processes: start 1 or more\n" * 2
 
 
-def test_an_interrupt_ends_the_ranks(names):
+@pytest.fixture
+def interruptible():
+    """Interrupts raise, also where the tests were started in the background of a script, which ignores them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_ends_the_ranks(names, interruptible):
     """As in a notebook: the signal goes to the kernel and to all of its processes."""
     define(names, "def hangs(rank, p):\n    time.sleep(60)\n")
     server = psutil.Process(names["forkserver"]._forkserver._forkserver_pid)
