@@ -329,7 +329,7 @@ LOCAL = [
         space="local",
     ),
     _case(
-        "counts in local memory that nobody has set to zero",
+        "counts in local memory that the kernel does not set to zero",
         """
     int bins[4]; /*1*/
     for (int k = 0; k < 16; k++) bins[(int)x[threadIdx.x + k] % 4]++; /*1*/

@@ -3,7 +3,7 @@
 The truth of each kernel is known by construction. The command checks each kernel, interpreted and compiled, runs the right
 ones in several orders, prints every kernel that is judged wrongly, and then the table by kind and mode.
 
-    --first 1000 --count 700    other seeds, so many kernels
+    --first 1000 --count 700    700 kernels, from seed 1000
     --schedules 20              more orders of threads and blocks
     --shrink                    shrinks each finding to the smallest kernel
     --figures                   writes the table to the page "Stand-ins: how we know"

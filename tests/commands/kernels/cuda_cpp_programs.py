@@ -3,7 +3,7 @@
 It runs each program on the stand-in and with the real CuPy on the rehearsal, prints every program that is not the same, and
 then the table by kind.
 
-    --first 1000 --count 700    other seeds, so many programs
+    --first 1000 --count 700    700 programs, from seed 1000
     --shrink                    shrinks each finding to the smallest program
     --figures                   writes the table to the page "Stand-ins: how we know"
     --store                     stores a sample with the real compiler's results for `make test`

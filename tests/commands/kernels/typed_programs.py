@@ -3,7 +3,7 @@
 It runs each program on the stand-in, compiled and interpreted, and with the real compiler on the rehearsal, prints every
 program that is not the same, and then the table by kind and mode.
 
-    --first 1000 --count 700    other seeds, so many programs
+    --first 1000 --count 700    700 programs, from seed 1000
     --keep FILE                 keeps the real compiler's results there, so that another run need not ask again
     --shrink                    shrinks each finding to the smallest program
     --figures                   writes the table to the page "Stand-ins: how we know"

@@ -456,7 +456,7 @@ def generate(kind: str, seed: int) -> Kernel:
 
 
 def kernels(count: int, first: int = 0) -> list[Kernel]:
-    """Return so many kernels: half of them right before they are changed, the other kinds in turn."""
+    """Return `count` kernels from the seeds that begin at `first`: half are right, the others have each kind in turn."""
     wrong = KINDS[1:]
     return [
         generate("right", first + k // 2)

@@ -415,5 +415,5 @@ def generate(kind: str, seed: int) -> Program:
 
 
 def programs(count: int, first: int = 0) -> list[Program]:
-    """Return so many programs, the kinds in turn."""
+    """Return `count` programs from the seeds that begin at `first`, each kind in turn."""
     return [generate(KINDS[k % len(KINDS)], first + k // len(KINDS)) for k in range(count)]
