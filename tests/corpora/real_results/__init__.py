@@ -7,6 +7,7 @@ outcomes of the real numba-cuda, whose PTX ran in the rehearsal (`python -m test
 from __future__ import annotations
 
 import json
+import math
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,28 @@ from typing import Any
 import numpy as np
 
 RESULTS = Path(__file__).parent / "results.json"
+# Floats at and beyond the limits of integer types, for the conversions in both languages.
+VALUES = [
+    0.0,
+    -0.0,
+    0.9,
+    -0.9,
+    1.5,
+    -1.0,
+    -1.5,
+    -5.0,
+    127.0,
+    128.0,
+    -128.0,
+    -129.0,
+    255.0,
+    255.9,
+    256.0,
+    300.0,
+]
+VALUES += [-300.0, 32767.0, 32768.0, -32768.0, -32769.0, 65535.0, 65536.0, 70000.0, -70000.0, 2147483520.0]
+VALUES += [2147483647.0, 2147483648.0, -2147483648.0, -2147483649.0, 3e9, -3e9, 4294967295.0, 4294967296.0]
+VALUES += [1e10, -1e10, 9.2e18, 9.3e18, -9.3e18, 1.8e19, 1.9e19, 1e30, -1e30, math.inf, -math.inf, math.nan]
 PROGRAMS: dict[str, Callable[[], np.ndarray]] = {}  # name, with its module → the program
 
 

@@ -5,30 +5,9 @@ import math
 import numpy as np
 from numba import cuda, float32, int8, int16, int32, int64, uint8, uint16, uint32, uint64
 
-from tests.corpora.real_results import program
+from tests.corpora.real_results import VALUES, program
 
 INTEGERS = (np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)
-VALUES = [
-    0.0,
-    -0.0,
-    0.9,
-    -0.9,
-    1.5,
-    -1.0,
-    -1.5,
-    -5.0,
-    127.0,
-    128.0,
-    -128.0,
-    -129.0,
-    255.0,
-    255.9,
-    256.0,
-    300.0,
-]
-VALUES += [-300.0, 32767.0, 32768.0, -32768.0, -32769.0, 65535.0, 65536.0, 70000.0, -70000.0, 2147483520.0]
-VALUES += [2147483647.0, 2147483648.0, -2147483648.0, -2147483649.0, 3e9, -3e9, 4294967295.0, 4294967296.0]
-VALUES += [1e10, -1e10, 9.2e18, 9.3e18, -9.3e18, 1.8e19, 1.9e19, 1e30, -1e30, math.inf, -math.inf, math.nan]
 
 
 def each_value(source, target):

@@ -6,57 +6,14 @@ Each program is a kernel `k(x, out, n)`; `results_cuda_cpp.json` has what NVRTC'
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-RESULTS = Path(__file__).parent / "results_cuda_cpp.json"
-VALUES = [
-    0.0,
-    -0.0,
-    0.9,
-    -0.9,
-    1.5,
-    -1.0,
-    -1.5,
-    -5.0,
-    127.0,
-    128.0,
-    -128.0,
-    -129.0,
-    255.0,
-    255.9,
-    256.0,
-    300.0,
-]
-VALUES += [
-    -300.0,
-    32767.0,
-    32768.0,
-    -32769.0,
-    65535.0,
-    65536.0,
-    70000.0,
-    -70000.0,
-    2147483520.0,
-    2147483647.0,
-]
-VALUES += [
-    2147483648.0,
-    -2147483648.0,
-    -2147483649.0,
-    3e9,
-    -3e9,
-    4294967295.0,
-    4294967296.0,
-    1e10,
-    -1e10,
-    9.2e18,
-]
-VALUES += [9.3e18, -9.3e18, 1.8e19, 1.9e19, 1e30, -1e30, math.inf, -math.inf, math.nan]
+from tests.corpora.real_results import VALUES
 
+RESULTS = Path(__file__).parent / "results_cuda_cpp.json"
 NAMES = {
     "signed char": np.int8,
     "unsigned char": np.uint8,
