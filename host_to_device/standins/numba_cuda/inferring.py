@@ -23,6 +23,7 @@ import numpy as np
 
 from host_to_device.standins.numba_cuda import declarations
 from host_to_device.standins.numba_cuda.errors import refusal
+from host_to_device.standins.numba_cuda.exchanges import unfit
 from host_to_device.standins.numba_cuda.layouts import as_dtype
 from host_to_device.standins.numba_cuda.numbas_types import (
     WIDTH,
@@ -780,13 +781,10 @@ class _Body:
         new = _like(node, args=[*node.args[:2], *(each for each, _ in pairs)])
         if name.startswith("shfl"):
             kind = full(pairs[1][1])
-            return new, INT4 if kind in (
-                Number("i1"),
-                Number("i2"),
-                Number("u1"),
-                Number("u2"),
-                BOOL,
-            ) else kind
+            # A thread sees integers of 64 bits here, whatever their type: their width is known in this place only.
+            if isinstance(kind, Number) and (words := unfit(name, "value", np.dtype(kind.code))):
+                raise self.refuse(node, words)
+            return new, kind
         return new, EXCHANGES.get(name)
 
     def device_call(self, node: Any, environment: Environment) -> tuple[Tree, Any]:

@@ -24,12 +24,6 @@ OTHERWISE = {
     "masks: a loop of equal length": "the compiler unrolls the loop and parts its lanes, which CUDA allows",
     "mistakes: launch bounds: a tuple of texts": "refused by name; Numba passes the text on",
 }
-# The interpreter's integers have no width at these places.
-INTERPRETED_OTHERWISE = {
-    name: "the interpreter sees an integer of 64 bits"
-    for name in REAL
-    if name.startswith("mistakes: shfl") and name.rpartition(", ")[0][-1] in "usto"
-}
 COMPILED = (
     "arithmetic: floats to integers",
     "arithmetic: max of a bool and an integer",
@@ -57,11 +51,11 @@ def judge(name, interpreted):
 
 def test_every_program_has_a_stored_outcome_and_every_exception_a_program():
     assert set(PROGRAMS) == set(REAL)
-    assert {*OTHERWISE, *INTERPRETED_OTHERWISE, *COMPILED} <= set(REAL)
+    assert {*OTHERWISE, *COMPILED} <= set(REAL)
     assert len(REAL) >= 366, "the corpus has gone"
 
 
-@pytest.mark.parametrize("name", [name for name in REAL if name not in OTHERWISE | INTERPRETED_OTHERWISE])
+@pytest.mark.parametrize("name", [name for name in REAL if name not in OTHERWISE])
 def test_interpreted(name):
     judge(name, interpreted=True)
 
