@@ -4,7 +4,7 @@
 """
 
 from host_to_device.exercises import inputs, safety
-from host_to_device.exercises.answering import AnswerError, answer, collect, judge
+from host_to_device.exercises.answering import AnswerError, answer, collect, given_of, judge
 from host_to_device.exercises.arithmetic import wide_operations
 from host_to_device.exercises.definition import Exercise, Wrong
 from host_to_device.exercises.judging import (
@@ -47,6 +47,7 @@ __all__ = [
     "answer",
     "as_numbers",
     "collect",
+    "given_of",
     "inputs",
     "judge",
     "judge_array",

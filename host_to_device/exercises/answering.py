@@ -1,6 +1,6 @@
 """`h2d.answer("02.1")`: run the learner's code in a shelter, judge what came out, and print the verdict.
 
-A grader calls the two steps apart: `collect` in the process that has the student's code, `judge` in any process.
+A grader calls the steps apart: `given_of` and `judge` where no student's code runs, `collect` where it does.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from host_to_device.counting import on_gpu
@@ -40,9 +40,12 @@ class AnswerError(AssertionError):
 
 
 def _values_of(
-    exercise: Exercise, shelter: safety.Shelter, seed: int
-) -> Iterator[tuple[dict, dict[str, Any]]]:
-    """Yield each case with its values, `{"got": …}` or `{"failed": …}`; the first failure is the last case."""
+    exercise: Exercise, shelter: safety.Shelter, every: Iterable[dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """Yield the values of each case, `{"got": …}` or `{"failed": …}`, up to the first failure.
+
+    `every` has what each case gives.
+    """
     namespace = shelter.namespace
     try:
         for need in exercise.wanted():
@@ -50,25 +53,25 @@ def _values_of(
     except BaseException as problem:
         told = failure(problem, namespace, exercise.seconds)
         told["failed"]["at once"] = True  # before any case
-        yield {}, told
+        yield told
         return
-    for case in exercise.cases(seed):
-        value = _value(exercise, shelter, case)
-        yield case, value
+    for given in every:
+        value = _value(exercise, shelter, given)
+        yield value
         if "failed" in value:
             return
 
 
-def _value(exercise: Exercise, shelter: safety.Shelter, case: dict) -> dict[str, Any]:
-    """Run the student's code on one case; return `{"got": …}` or `{"failed": …}`."""
+def _value(exercise: Exercise, shelter: safety.Shelter, given: dict) -> dict[str, Any]:
+    """Run the student's code with what a case gives; return `{"got": …}` or `{"failed": …}`."""
     shelter.renew()
     try:
         try:
-            got = _in_time(exercise, shelter, case)
+            got = _in_time(exercise, shelter, given)
         except on_gpu.NotReady:  # what a first count on a GPU waits for is not the learner's time
             on_gpu.get_ready()
             shelter.renew()
-            got = _in_time(exercise, shelter, case)
+            got = _in_time(exercise, shelter, given)
         if not isinstance(got, dict):
             raise TypeError("run has to return a dict")
         return {"got": got}
@@ -78,17 +81,36 @@ def _value(exercise: Exercise, shelter: safety.Shelter, case: dict) -> dict[str,
         shelter.renew()
 
 
-def _in_time(exercise: Exercise, shelter: safety.Shelter, case: dict) -> Any:
+def _in_time(exercise: Exercise, shelter: safety.Shelter, given: dict) -> Any:
     with on_gpu.in_time_limit():
-        return safety.within(exercise.seconds, _run, exercise, Student(shelter.namespace), dict(case))
+        return safety.within(exercise.seconds, _run, exercise, Student(shelter.namespace), dict(given))
 
 
-def _run(exercise: Exercise, student: Student, case: dict[str, Any]) -> Any:
+def _run(exercise: Exercise, student: Student, given: dict[str, Any]) -> Any:
     """Return a copy of what a run gives; copying belongs to the run, because it can execute a learner's generator."""
-    return values.plain(exercise.run(student, case))
+    return values.plain(exercise.run(student, given))
 
 
-def collect(number: str, namespace: dict[str, Any], seed: int) -> list[dict[str, Any]]:
+def given_of(number: str, seed: int) -> list[dict[str, Any]]:
+    """Return what a run of an exercise is given for each case: all that the process of the student's code may know.
+
+    Parameters
+    ----------
+    number
+        The number of the exercise.
+    seed
+        The seed of the cases.
+
+    Raises
+    ------
+    ValueError
+        If there is no such exercise.
+    """
+    exercise = find(number)()
+    return [exercise.given(dict(case)) for case in exercise.cases(seed)]
+
+
+def collect(number: str, namespace: dict[str, Any], given: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Run a student's code on all cases of an exercise and return plain values, to be judged elsewhere.
 
     Exceptions of the student's code are not raised but returned. The right values are neither needed nor computed.
@@ -99,8 +121,8 @@ def collect(number: str, namespace: dict[str, Any], seed: int) -> list[dict[str,
         The number of the exercise.
     namespace
         The names of the student's notebook.
-    seed
-        The seed of the cases.
+    given
+        What `given_of` has returned for a seed that the student's code never learns.
 
     Returns
     -------
@@ -116,7 +138,7 @@ def collect(number: str, namespace: dict[str, Any], seed: int) -> list[dict[str,
     with safety.Shelter(namespace) as shelter:
         exercise = find(number)()
         safety.remember()  # the modules that `find` has loaded
-        return [value for _, value in _values_of(exercise, shelter, seed)]
+        return list(_values_of(exercise, shelter, given))
 
 
 def judge(number: str, seed: int, collected: Any) -> Verdict:
@@ -125,7 +147,7 @@ def judge(number: str, seed: int, collected: Any) -> Verdict:
     Parameters
     ----------
     number, seed
-        The arguments of `collect`; the cases are made again from the seed.
+        The arguments of `given_of`; the cases are made again from the seed.
     collected
         What `collect` returned, after a journey through files or pipes.
 
@@ -245,9 +267,13 @@ def _answer(
         every, ends = list(exercise.cases(0)), time.monotonic() + PATIENCE
 
         def run(place: int) -> dict[str, Any] | None:
-            return _value(exercise, shelter, every[place]) if time.monotonic() < ends else None
+            if time.monotonic() >= ends:
+                return None
+            return _value(exercise, shelter, exercise.given(dict(every[place])))
 
-        for place, (case, value) in enumerate(_values_of(exercise, shelter, 0)):
+        each_given = (exercise.given(dict(case)) for case in every)
+        for place, value in enumerate(_values_of(exercise, shelter, each_given)):
+            case = every[place] if every else {}
             found = judged(exercise, case, value)
             if found.text:
                 case, value, found = _smallest(exercise, every, place, value, found, run)

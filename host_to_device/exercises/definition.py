@@ -32,16 +32,22 @@ the check cells (`catalogue`). A check looks like this:
         def cases(self, seed):
             return inputs.launches(seed)
 
-        def run(self, student, case):
-            x, y = inputs.distinct(case["size"], seed=case["seed"]), inputs.distinct(case["size"], seed=case["seed"] + 1)
-            return run_kernel(student.saxpy, (2.5, x, y, Out(x.shape, x.dtype)), case["grid"], case["block"])
+        def given(self, case):
+            x, y = (inputs.distinct(case["size"], seed=case["seed"] + more) for more in (0, 1))
+            return super().given(case) | {"x": x, "y": y}
+
+        def run(self, student, given):
+            x, y = given["x"], given["y"]
+            return run_kernel(student.saxpy, (2.5, x, y, Out(x.shape, x.dtype)), given["grid"], given["block"])
 
         def judge(self, case, got):
-            x, y = inputs.distinct(case["size"], seed=case["seed"]), inputs.distinct(case["size"], seed=case["seed"] + 1)
+            given = self.given(case)
+            x, y = given["x"], given["y"]
             judge_kernel(got, 2.5 * x + y, mistakes=[(x + y, "Where has alpha gone?")])
 
-`run` is called in the process that has the student's code, `judge` possibly in another process. Plain values
-(`values.plain`) pass from `run` to `judge`. `run` does not know what is right, and `judge` does not see the code.
+`run` is called in the process that has the student's code, `given` and `judge` possibly in another process. `given`
+passes to `run` what the student's code may know, and plain values (`values.plain`) pass from `run` to `judge`. `run`
+does not know what is right, and `judge` does not see the code.
 """
 
 from __future__ import annotations
@@ -165,15 +171,34 @@ class Exercise:
         """
         raise NotImplementedError
 
-    def run(self, student: Any, case: dict[str, Any]) -> dict[str, Any]:
+    def given(self, case: dict[str, Any]) -> dict[str, Any]:
+        """Return what `run` needs for a case: by default the case without its seed.
+
+        A grader calls it where no student's code runs, and sends the result to the process of the student's code. That
+        code can find everything that `run` gets, so nothing in it may tell more of the right answer than the task's
+        arguments do: arrays, and never the seed that they are made from.
+
+        Parameters
+        ----------
+        case
+            One of `cases`.
+
+        Returns
+        -------
+        dict
+            Values that `pickle` can copy, such as NumPy arrays: nothing on a device.
+        """
+        return {name: value for name, value in case.items() if name != "seed"}
+
+    def run(self, student: Any, given: dict[str, Any]) -> dict[str, Any]:
         """Run the student's code on one case and return plain values, by name.
 
         Parameters
         ----------
         student
             The student's objects as attributes: `student.saxpy`. Those in `needs` have been checked.
-        case
-            One of `cases`.
+        given
+            What `given` has returned for the case.
 
         Where the values have what `touches` returned as "touched", a picture below the verdict, right or wrong, shows
         which threads write which elements of `out`. Exceptions of the student's code may pass through: the caller catches and reports them.

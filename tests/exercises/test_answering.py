@@ -850,10 +850,10 @@ def test_what_a_first_count_on_a_gpu_waits_for_is_not_the_learners_time(monkeypa
 def test_other_seeds_give_other_cases_and_the_same_verdict():
     for number, code, wrong in (("99.1", KERNEL, KERNEL.replace("2 *", "")), ("99.2", ADD, body("return b"))):
         for seed in (0, 1, 77):
-            collected = exercises.collect(number, notebook(code), seed)
+            collected = exercises.collect(number, notebook(code), exercises.given_of(number, seed))
             assert exercises.judge(number, seed, collected).right is True
             assert exercises.judge(number, seed + 1, collected).right is False
-            collected = exercises.collect(number, notebook(wrong), seed)
+            collected = exercises.collect(number, notebook(wrong), exercises.given_of(number, seed))
             assert exercises.judge(number, seed, collected).right is False
 
 
@@ -862,7 +862,7 @@ def test_collected_and_judged_says_what_answer_says(number, code, expected, monk
     if "while True" in code or any("stopped" in text for text in expected):
         monkeypatch.setattr(definition.in_notebook[number], "seconds", SHORT)
     names = notebook(code)
-    collected = values.unpacked(values.packed(exercises.collect(number, names, 0)))
+    collected = values.unpacked(values.packed(exercises.collect(number, names, exercises.given_of(number, 0))))
     verdict = exercises.judge(number, 0, collected)
     assert verdict.right is False
     if "no progress" not in verdict.text:  # which says how long it waited
@@ -891,7 +891,7 @@ def test_values_travel_through_files_and_another_process(tmp_path):
     )
     for code, right in ((solved, True), (solved.replace("alpha * ", ""), False)):
         file = tmp_path / f"{right}.npz"
-        np.savez(file, **values.packed(exercises.collect("02.1", notebook(code), 5)))
+        np.savez(file, **values.packed(exercises.collect("02.1", notebook(code), exercises.given_of("02.1", 5))))
         done = subprocess.run(
             [sys.executable, str(script), "02.1", str(file)],
             capture_output=True,
