@@ -110,15 +110,17 @@ def given_of(number: str, seed: int) -> list[dict[str, Any]]:
     return [exercise.given(dict(case)) for case in exercise.cases(seed)]
 
 
-def collect(number: str, namespace: dict[str, Any], given: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def collect(
+    exercise: str | Exercise, namespace: dict[str, Any], given: Iterable[dict[str, Any]]
+) -> list[dict[str, Any]]:
     """Run a student's code on all cases of an exercise and return plain values, to be judged elsewhere.
 
     Exceptions of the student's code are not raised but returned. The right values are neither needed nor computed.
 
     Parameters
     ----------
-    number
-        The number of the exercise.
+    exercise
+        The number of the exercise, or the exercise itself: of this only `run`, `needs` and `seconds` are used.
     namespace
         The names of the student's notebook.
     given
@@ -136,7 +138,7 @@ def collect(number: str, namespace: dict[str, Any], given: Iterable[dict[str, An
         If there is no such exercise.
     """
     with safety.Shelter(namespace) as shelter:
-        exercise = find(number)()
+        exercise = find(exercise)() if isinstance(exercise, str) else exercise
         safety.remember()  # the modules that `find` has loaded
         return list(_values_of(exercise, shelter, given))
 

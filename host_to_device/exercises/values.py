@@ -21,7 +21,7 @@ from host_to_device.counting.numbers import NotKnown
 
 LONGEST = 10_000  # characters of a text, elements of a list
 LARGEST = 2**26  # bytes of an array
-DEEPEST = 8
+DEEPEST = 12  # lists in lists: of a result, and of the messages around it
 TEXT = "json"  # the name under which the text travels among the arrays
 
 

@@ -79,12 +79,15 @@ class Twice(Exercise):
     def cases(self, seed):
         return inputs.launches(seed, most=300)
 
-    def run(self, student, case):
-        x = inputs.distinct(case["size"], seed=case["seed"])
-        return run_kernel(student.twice, (x, Out(x.shape, x.dtype)), case["grid"], case["block"])
+    def given(self, case):
+        return super().given(case) | {"x": inputs.distinct(case["size"], seed=case["seed"])}
+
+    def run(self, student, given):
+        x = given["x"]
+        return run_kernel(student.twice, (x, Out(x.shape, x.dtype)), given["grid"], given["block"])
 
     def judge(self, case, got):
-        x = inputs.distinct(case["size"], seed=case["seed"])
+        x = self.given(case)["x"]
         judge_kernel(
             got, 2 * x, inputs=[x], mistakes=[(x, "Where is the 2?"), (2 * np.roll(x, 1), "Shifted.")]
         )
@@ -102,12 +105,16 @@ class Add(Exercise):
     def cases(self, seed):
         return [{"size": size, "seed": seed + size} for size in (7, 1, 100)]
 
-    def run(self, student, case):
+    def given(self, case):
         a, b = (inputs.distinct(case["size"], seed=case["seed"] + n) for n in (0, 1))
-        return run_function(student.add, a, b, counted=True)
+        return {"a": a, "b": b}
+
+    def run(self, student, given):
+        return run_function(student.add, given["a"], given["b"], counted=True)
 
     def judge(self, case, got):
-        a, b = (inputs.distinct(case["size"], seed=case["seed"] + n) for n in (0, 1))
+        given = self.given(case)
+        a, b = given["a"], given["b"]
         judge_function(got, a + b, inputs=[a, b], mistakes=[(a - b, "That is the difference.")])
         judge_counts(got, host_to_device=(0, 2))
 
@@ -123,12 +130,16 @@ class Grid(Exercise):
     def cases(self, seed):
         return inputs.launches_2d(seed, most=30)
 
-    def run(self, student, case):
+    def given(self, case):
         a = inputs.distinct((case["rows"], case["columns"]), np.int32, case["seed"])
-        return run_kernel(student.turned, (a, Out(a.T.shape, a.dtype)), case["grid"], case["block"])
+        return super().given(case) | {"a": a}
+
+    def run(self, student, given):
+        a = given["a"]
+        return run_kernel(student.turned, (a, Out(a.T.shape, a.dtype)), given["grid"], given["block"])
 
     def judge(self, case, got):
-        a = inputs.distinct((case["rows"], case["columns"]), np.int32, case["seed"])
+        a = self.given(case)["a"]
         judge_kernel(got, a.T, inputs=[a])
 
 
@@ -143,7 +154,7 @@ class Total(Exercise):
     def cases(self, seed):
         return [{}]
 
-    def run(self, student, case):
+    def run(self, student, given):
         return {"total": student.total, "table": student.table}
 
     def judge(self, case, got):
@@ -770,7 +781,7 @@ def test_a_fault_of_the_check_itself_is_named_as_that(monkeypatch, capsys):
 
 
 def test_what_a_judge_cannot_read_is_no_right_answer(monkeypatch):
-    monkeypatch.setattr(Add, "run", lambda self, student, case: {"odd": 1})
+    monkeypatch.setattr(Add, "run", lambda self, student, given: {"odd": 1})
     verdict = asked("99.2", notebook(ADD))
     assert verdict.right is False and "has a form that the check does not expect (KeyError)" in verdict.text
 
@@ -862,7 +873,9 @@ def test_collected_and_judged_says_what_answer_says(number, code, expected, monk
     if "while True" in code or any("stopped" in text for text in expected):
         monkeypatch.setattr(definition.in_notebook[number], "seconds", SHORT)
     names = notebook(code)
-    collected = values.unpacked(values.packed(exercises.collect(number, names, exercises.given_of(number, 0))))
+    collected = values.unpacked(
+        values.packed(exercises.collect(number, names, exercises.given_of(number, 0)))
+    )
     verdict = exercises.judge(number, 0, collected)
     assert verdict.right is False
     if "no progress" not in verdict.text:  # which says how long it waited
@@ -891,7 +904,9 @@ def test_values_travel_through_files_and_another_process(tmp_path):
     )
     for code, right in ((solved, True), (solved.replace("alpha * ", ""), False)):
         file = tmp_path / f"{right}.npz"
-        np.savez(file, **values.packed(exercises.collect("02.1", notebook(code), exercises.given_of("02.1", 5))))
+        np.savez(
+            file, **values.packed(exercises.collect("02.1", notebook(code), exercises.given_of("02.1", 5)))
+        )
         done = subprocess.run(
             [sys.executable, str(script), "02.1", str(file)],
             capture_output=True,
@@ -1137,10 +1152,10 @@ def test_the_picture_of_an_answer_is_shown_right_or_wrong(capsys, monkeypatch):
         def cases(self, seed):
             return [{"size": 5, "grid": 2, "block": 4}]
 
-        def run(self, student, case):
-            given = (np.arange(5), Out(5, np.int64))
-            got = run_kernel(student.double, given, 2, 4)
-            return {**got, "touched": touches(student.double, given, 2, 4)}
+        def run(self, student, given):
+            launch = (np.arange(5), Out(5, np.int64)), given["grid"], given["block"]
+            got = run_kernel(student.double, *launch)
+            return {**got, "touched": touches(student.double, *launch)}
 
         def judge(self, case, got):
             judge_kernel(got, 2 * np.arange(5))
@@ -1199,7 +1214,7 @@ def test_in_jupyter_nothing_but_the_line_is_shown(tmp_path):
             "    number, points, minutes, needs, hints = '98.1', 2, 5, ('function f(x)',), ('a', 'b', 'c')\n"
             "    seconds = 1\n"
             "    def cases(self, seed): return [{'n': 1}]\n"
-            "    def run(self, student, case): return {'x': student.f(case['n'])}\n"
+            "    def run(self, student, given): return {'x': student.f(given['n'])}\n"
             "    def judge(self, case, got):\n"
             "        if got['x'] != 2: raise __import__('host_to_device').exercises.Wrong('it is not 2')",
             "def f(x):\n    return 2 * x",

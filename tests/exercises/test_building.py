@@ -38,8 +38,8 @@ class {name}(Exercise):
     def cases(self, seed):
         return [{{"x": 1.0 + seed}}]
 
-    def run(self, student, case):
-        return run_function(student.f{digit}, case["x"])
+    def run(self, student, given):
+        return run_function(student.f{digit}, given["x"])
 
     def judge(self, case, got):
         judge_function(got, math.sqrt(case["x"]))

@@ -294,8 +294,8 @@ class Tenfold(Exercise):
     seconds = 4.0
     def cases(self, seed):
         return [{"size": 3, "seed": seed}]
-    def run(self, student, case):
-        return {"y": student.tenfold(np.arange(case["size"], dtype="f8"))}
+    def run(self, student, given):
+        return {"y": student.tenfold(np.arange(given["size"], dtype="f8"))}
     def judge(self, case, got):
         if not np.array_equal(got["y"], 10.0 * np.arange(case["size"])):
             raise Wrong("not ten times as much", hint="Ten times.")

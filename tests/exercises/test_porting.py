@@ -99,7 +99,7 @@ def test_a_remark_stands_below_a_right_answer_only(capsys, monkeypatch):
         def cases(self, seed):
             return [{"place": place} for place in (1, 2)]
 
-        def run(self, student, case):
+        def run(self, student, given):
             return {"value": student.seven}
 
         def judge(self, case, got):

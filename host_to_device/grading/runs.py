@@ -1,0 +1,80 @@
+"""What of a check goes into the sandbox: the run of an exercise and what it calls, and nothing that knows what is right."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import sys
+from types import ModuleType
+
+from host_to_device.exercises.definition import Exercise
+
+ALWAYS = {"number", "needs", "seconds"}  # of a class, beside `run` and what `run` uses
+NEVER = {"given", "cases", "judge", "says", "size", "remark", "hints", "raised", "see"}
+
+
+def stripped(cls: type[Exercise]) -> str:
+    """Return the source of an exercise's class with `run`, and only what `run` uses of the class and of its imports.
+
+    Raises
+    ------
+    ValueError
+        If `run` uses what knows the right result, such as `judge`.
+    """
+    tree = ast.parse(inspect.getsource(sys.modules[cls.__module__]))
+    [found] = [each for each in tree.body if isinstance(each, ast.ClassDef) and each.name == cls.__name__]
+    members = {name: each for each in found.body for name in _names(each)}
+    wanted, waiting = set(), ["run", *ALWAYS]
+    while waiting:
+        name = waiting.pop()
+        if name in wanted or name not in members:
+            continue
+        if name in NEVER:
+            raise ValueError(f"{cls.number}: run uses self.{name}, which the sandbox must not have")
+        wanted.add(name)
+        waiting += [each.attr for each in ast.walk(members[name]) if _is_own(each, cls.__name__)]
+    found.body = [each for each in found.body if wanted & set(_names(each))]
+    used = {each.id for each in ast.walk(found) if isinstance(each, ast.Name)}
+    imports: dict[str, ast.stmt] = {}  # by the name that they bind; the checks of a set repeat them
+    for each in tree.body:
+        for alias in each.names if isinstance(each, ast.Import | ast.ImportFrom) else ():
+            name = (alias.asname or alias.name).split(".")[0]
+            if name in used:
+                one = ast.Import([alias]) if isinstance(each, ast.Import) else None
+                imports[name] = one or ast.ImportFrom(each.module, [alias], 0)  # type: ignore[union-attr]
+    return ast.unparse(ast.Module([*imports.values(), found], []))
+
+
+def _names(member: ast.stmt) -> list[str]:
+    if isinstance(member, ast.FunctionDef | ast.ClassDef):
+        return [member.name]
+    if isinstance(member, ast.Assign):
+        return [
+            each.id for target in member.targets for each in ast.walk(target) if isinstance(each, ast.Name)
+        ]
+    if isinstance(member, ast.AnnAssign) and isinstance(member.target, ast.Name):
+        return [member.target.id]
+    return []
+
+
+def _is_own(node: ast.AST, name: str) -> bool:
+    return (
+        isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id in ("self", "cls", name)
+    )
+
+
+def made(source: str, number: str) -> Exercise:
+    """Return the exercise of a source that `stripped` has made."""
+    file = f"<run of {number}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    module = ModuleType(f"run_of_{number.replace('.', '_')}")
+    exec(compile(source, file, "exec"), vars(module))
+    [cls] = [
+        each
+        for each in vars(module).values()
+        if isinstance(each, type) and issubclass(each, Exercise) and each is not Exercise
+    ]
+    return cls()
