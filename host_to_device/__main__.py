@@ -6,8 +6,9 @@ import argparse
 import sys
 
 from host_to_device.diagnosing import command as doctor
+from host_to_device.grading import command as grade
 
-COMMANDS = {"doctor": doctor}
+COMMANDS = {"doctor": doctor, "grade": grade}
 
 
 def main(arguments: list[str] | None = None) -> int:

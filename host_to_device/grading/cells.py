@@ -46,7 +46,9 @@ def read(content: bytes) -> Notebook:
     if not content.strip():
         raise Unreadable("the file is empty")
     if len(content) > LARGEST:
-        raise Unreadable(f"the file has {len(content) / 2**20:,.0f} MB, and the limit is {LARGEST / 2**20:.0f} MB")
+        raise Unreadable(
+            f"the file has {len(content) / 2**20:,.0f} MB, and the limit is {LARGEST / 2**20:.0f} MB"
+        )
     text, remarks = _decoded(content)
     try:
         book = json.loads(text)
@@ -69,7 +71,9 @@ def _decoded(content: bytes) -> tuple[str, list[str]]:
             text = content.decode(encoding)
         except UnicodeDecodeError:
             continue
-        return text, [] if encoding == "utf-8-sig" else [f"the file is not in UTF-8: it was read as {encoding}"]
+        return text, [] if encoding == "utf-8-sig" else [
+            f"the file is not in UTF-8: it was read as {encoding}"
+        ]
     raise Unreadable("the file is no text")  # Latin-1 reads everything, so nothing comes here
 
 

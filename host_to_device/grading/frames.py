@@ -82,7 +82,9 @@ def unpacked(content: bytes) -> Any:
 
 def _dtype(described: Any) -> np.dtype:
     if isinstance(described, list):  # JSON has lists for the tuples of a structured dtype
-        described = [tuple(tuple(each) if isinstance(each, list) else each for each in field) for field in described]
+        described = [
+            tuple(tuple(each) if isinstance(each, list) else each for each in field) for field in described
+        ]
     dtype = np.lib.format.descr_to_dtype(described)
     if dtype.hasobject or dtype.itemsize == 0:
         raise ValueError("a dtype that no array here has")

@@ -152,7 +152,9 @@ class _Notebook:
 
     def __enter__(self) -> _Notebook:
         self.folder = tempfile.TemporaryDirectory()
-        self.process = self.sandbox.start("host_to_device.grading.inside", self.limits, Path(self.folder.name))
+        self.process = self.sandbox.start(
+            "host_to_device.grading.inside", self.limits, Path(self.folder.name)
+        )
         self.watch = Watch(self.process.pid, self.limits)
         self.reader = frames.Reader()
         self.messages: list[Mapping[str, Any]] = []

@@ -78,7 +78,7 @@ class Sandbox:
             stderr=subprocess.DEVNULL,
             env=self.environment,
             cwd=folder,
-            preexec_fn=limits.set,  # noqa: PLW1509  nothing but system calls runs there
+            preexec_fn=limits.set,
             start_new_session=True,
         )
 
@@ -105,7 +105,18 @@ def bubblewrap(limits: Limits) -> Sandbox:
     inside = _inside(Path(sys.prefix), Path(sys.base_prefix))
     words = [
         *(program, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"),
-        *("--proc", "/proc", "--dev", "/dev", "--size", str(limits.scratch), "--tmpfs", "/tmp", "--dir", HOME),
+        *(
+            "--proc",
+            "/proc",
+            "--dev",
+            "/dev",
+            "--size",
+            str(limits.scratch),
+            "--tmpfs",
+            "/tmp",
+            "--dir",
+            HOME,
+        ),
         *_bound(SYSTEM),
         *(word for each in LINKS if Path("/", each).is_symlink() for word in _link(each)),
         *_bound(each for each in map(str, (sys.base_prefix, sys.prefix)) if not each.startswith("/usr/")),
