@@ -12,7 +12,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,8 @@ class Result:
     submission: Submission
     marked: marking.Marked
     code: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = field(default=())
+    remarks: tuple[str, ...] = ()
+    was_known: bool = False  # from an earlier run
 
 
 def seed_in(folder: Path, given: int | None) -> int:
@@ -100,6 +101,9 @@ def _marked(
     jobs: int,
 ) -> Iterator[Result]:
     known, waiting = _read(journal), []
+    if journal.exists() and not journal.read_bytes().endswith(b"\n"):
+        with journal.open("a") as file:  # after a line that was cut off
+            file.write("\n")
     for each in submissions:
         problem, book = each.problem, cells.Notebook(())
         if not problem:
@@ -113,9 +117,9 @@ def _marked(
             remarks.append(f"no answer of this set is in the notebook: it answers {others}")
         key = _key(each, numbers, seed)
         if problem:
-            yield Result(each, marking.Marked(), (), tuple(remarks))
+            yield Result(each, marking.Marked(), (), tuple(remarks), was_known=True)
         elif key in known:
-            yield Result(each, known[key], book.cells, tuple(remarks))
+            yield Result(each, known[key], book.cells, tuple(remarks), was_known=True)
         else:
             waiting.append((each, book, remarks, key))
     with ThreadPoolExecutor(jobs) as pool, journal.open("a", encoding="utf-8") as file:

@@ -72,8 +72,15 @@ def grade(chosen: argparse.Namespace) -> int:
     progress, results = batch.Progress(len(those)), []
     for result in batch.mark_all(those, [*numbers], seed, out, mark, chosen.jobs):
         results.append(result)
-        print(f"\r{progress.add(False)}   ", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
+        line = progress.add(result.was_known)
+        print(
+            f"\r{line}   " if sys.stderr.isatty() else line,
+            end="" if sys.stderr.isatty() else "\n",
+            file=sys.stderr,
+            flush=True,
+        )
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
     results.sort(key=lambda each: each.submission.student.lower())
     rows = [row_of(each, numbers, added) for each in results]
     write(out, title, rows, results, numbers)

@@ -5,6 +5,7 @@ A cell or an exercise that hangs, or ends the process, costs itself only: the no
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import selectors
 import signal
@@ -167,10 +168,8 @@ class _Notebook:
         child_processes.end(self.process)
         self.selector.close()
         for stream in (self.process.stdin, self.process.stdout):
-            try:
+            with contextlib.suppress(OSError):  # what was not sent
                 stream.close()  # type: ignore[union-attr]
-            except OSError:  # what was not sent
-                pass
         self.folder.cleanup()
 
     def run(self) -> Iterator[tuple[int, Ran]]:

@@ -66,7 +66,11 @@ def test_a_zip_of_moodle_names_students_by_its_folders(tmp_path):
         tmp_path / "all.zip",
     )
     found = submissions.found(tmp_path)
-    assert [(each.student, each.identifier) for each in found] == [("Ana López", "99"), ("Bo Li", "98"), ("Cy", "97")]
+    assert [(each.student, each.identifier) for each in found] == [
+        ("Ana López", "99"),
+        ("Bo Li", "98"),
+        ("Cy", "97"),
+    ]
 
 
 def test_a_students_own_zip_is_named_by_its_file(tmp_path):
@@ -87,7 +91,10 @@ def test_of_several_notebooks_the_one_with_most_answers_counts_then_the_last(tmp
 
 
 def test_names_in_a_zip_lead_nowhere(tmp_path):
-    zipped({"../../etc/evil.ipynb": GOOD, "/root/evil2.ipynb": GOOD, "..\\..\\evil3.ipynb": GOOD}, tmp_path / "a.zip")
+    zipped(
+        {"../../etc/evil.ipynb": GOOD, "/root/evil2.ipynb": GOOD, "..\\..\\evil3.ipynb": GOOD},
+        tmp_path / "a.zip",
+    )
     found = submissions.found(tmp_path)
     assert {each.student for each in found} <= {"etc", "root", "evil3", "evil", "evil2"} and len(found) == 3
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a.zip"], "nothing was unpacked"

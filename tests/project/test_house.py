@@ -18,6 +18,7 @@ PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 SAME_MEANING = {
     "__init__": "the room itself",
     "__main__": "what `python -m` runs",
+    "command": "the sub-command of a room",
     "building": "how a shared library is built and kept",
     "compiler": "the C++ compiler, and CuPy's module of that name",
     "compiling": "a kernel's way through a compiler",
