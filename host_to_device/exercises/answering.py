@@ -5,6 +5,7 @@ A grader calls the steps apart: `given_of` and `judge` where no student's code r
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import os
 import sys
@@ -83,7 +84,9 @@ def _value(exercise: Exercise, shelter: safety.Shelter, given: dict) -> dict[str
 
 def _in_time(exercise: Exercise, shelter: safety.Shelter, given: dict) -> Any:
     with on_gpu.in_time_limit():
-        return safety.within(exercise.seconds, _run, exercise, Student(shelter.namespace), dict(given))
+        return safety.within(
+            exercise.seconds, _run, exercise, Student(shelter.namespace), copy.deepcopy(given)
+        )
 
 
 def _run(exercise: Exercise, student: Student, given: dict[str, Any]) -> Any:

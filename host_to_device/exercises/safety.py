@@ -126,7 +126,8 @@ def _put(owner: Any, name: str, value: Any) -> None:
             setattr(owner, name, value)
 
 
-def _put_back() -> None:
+def put_back() -> None:
+    """Give the names that `remember` has recorded their values again, wherever a notebook has replaced them."""
     for owner, name in replaced():
         _put(owner, name, _originals[owner, name])
 
@@ -214,7 +215,7 @@ class Shelter:
     def __enter__(self) -> Shelter:
         remember()
         self.theirs = replaced()
-        _put_back()  # before anything else: the next lines rely on the originals, too
+        put_back()  # before anything else: the next lines rely on the originals, too
         self.names = dict(self.namespace)
         self.threads = set(threading.enumerate())
         self.undo = contextlib.ExitStack()
@@ -257,7 +258,7 @@ class Shelter:
 
     def renew(self) -> None:
         """Restore the state without the notebook's changes: between two runs, and before judging."""
-        _put_back()
+        put_back()
         self.put_names_back()
         sys.stdout = sys.stderr = self.output
         sys.stdin = _NoInput()

@@ -27,14 +27,18 @@ def main() -> None:
     asked, told = streams()
     os.environ.update(ENVIRONMENT)
 
-    from host_to_device.exercises import answering
+    from host_to_device.exercises import answering, safety
     from host_to_device.grading import frames, runs
 
+    put_back = safety.put_back
+
     def say(**what: Any) -> None:
+        put_back()  # a cell may have replaced what a message needs
         told.write(frames.packed(what))
         told.flush()
 
     shell, names = started()
+    safety.remember()
     job = frames.receive_trusted(asked)
     for place, source in enumerate(job["cells"]):
         if place not in job["left out"]:

@@ -23,19 +23,25 @@ def stripped(cls: type[Exercise]) -> str:
         If `run` uses what knows the right result, such as `judge`.
     """
     tree = ast.parse(inspect.getsource(sys.modules[cls.__module__]))
-    [found] = [each for each in tree.body if isinstance(each, ast.ClassDef) and each.name == cls.__name__]
-    members = {name: each for each in found.body for name in _names(each)}
-    wanted, waiting = set(), ["run", *ALWAYS]
+    classes = {each.name: each for each in tree.body if isinstance(each, ast.ClassDef)}
+    wanted: dict[str, set[str]] = {}  # members, by the class that has them
+    waiting = [(cls.__name__, name) for name in ("run", *ALWAYS)]
     while waiting:
-        name = waiting.pop()
-        if name in wanted or name not in members:
+        owner, name = waiting.pop()
+        member = next((each for each in classes[owner].body if name in _names(each)), None)
+        if member is None or name in wanted.setdefault(owner, set()):
             continue
         if name in NEVER:
-            raise ValueError(f"{cls.number}: run uses self.{name}, which the sandbox must not have")
-        wanted.add(name)
-        waiting += [each.attr for each in ast.walk(members[name]) if _is_own(each, cls.__name__)]
-    found.body = [each for each in found.body if wanted & set(_names(each))]
-    used = {each.id for each in ast.walk(found) if isinstance(each, ast.Name)}
+            raise ValueError(f"{cls.number}: run uses {owner}.{name}, which the sandbox must not have")
+        wanted[owner].add(name)
+        for each in ast.walk(member):
+            if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name):
+                whose = owner if each.value.id in ("self", "cls") else each.value.id
+                waiting += [(whose, each.attr)] * (whose in classes)
+    kept = [classes[owner] for owner in classes if wanted.get(owner)]
+    for each in kept:
+        each.body = [member for member in each.body if wanted[each.name] & set(_names(member))]
+    used = {each.id for found in kept for each in ast.walk(found) if isinstance(each, ast.Name)}
     imports: dict[str, ast.stmt] = {}  # by the name that they bind; the checks of a set repeat them
     for each in tree.body:
         for alias in each.names if isinstance(each, ast.Import | ast.ImportFrom) else ():
@@ -43,7 +49,7 @@ def stripped(cls: type[Exercise]) -> str:
             if name in used:
                 one = ast.Import([alias]) if isinstance(each, ast.Import) else None
                 imports[name] = one or ast.ImportFrom(each.module, [alias], 0)  # type: ignore[union-attr]
-    return ast.unparse(ast.Module([*imports.values(), found], []))
+    return ast.unparse(ast.Module([*imports.values(), *kept], []))
 
 
 def _names(member: ast.stmt) -> list[str]:
@@ -58,14 +64,6 @@ def _names(member: ast.stmt) -> list[str]:
     return []
 
 
-def _is_own(node: ast.AST, name: str) -> bool:
-    return (
-        isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Name)
-        and node.value.id in ("self", "cls", name)
-    )
-
-
 def made(source: str, number: str) -> Exercise:
     """Return the exercise of a source that `stripped` has made."""
     file = f"<run of {number}>"
@@ -75,6 +73,6 @@ def made(source: str, number: str) -> Exercise:
     [cls] = [
         each
         for each in vars(module).values()
-        if isinstance(each, type) and issubclass(each, Exercise) and each is not Exercise
+        if isinstance(each, type) and issubclass(each, Exercise) and vars(each).get("number") == number
     ]
     return cls()
