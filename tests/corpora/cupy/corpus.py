@@ -14,6 +14,7 @@ from tests.corpora.cupy import (
     computing,
     elementwise,
     fusing,
+    headers,
     indexing,
     libraries,
     mixing,
@@ -23,7 +24,7 @@ from tests.corpora.cupy import (
 )
 from tests.corpora.cupy.case import Program
 
-MODULES = arrays, scalars, mixing, indexing, computing, libraries, elementwise, raw, fusing, running
+MODULES = arrays, scalars, mixing, indexing, computing, libraries, elementwise, raw, headers, fusing, running
 SEEN = Path(__file__).with_name("seen_on_gpu.json")
 
 
