@@ -2,8 +2,8 @@
 
 `make test` judges the solution and a wrong answer of each exercise here, and interprets their kernels: the answer
 machinery, the checks and their hints are the same, and nothing is compiled. What the cells of a solution print is
-compared with what is stored. `make test-all` judges all answers here, interpreted and compiled, and runs the solutions
-as notebooks in kernels of their own; with every commit, one of them runs so (`conftest.py` of the project says which).
+compared with what is stored. `make test-all` judges all answers here, interpreted and compiled, in turns of `WEEKS`
+weeks, and runs the solutions as notebooks in kernels of their own; with every commit, one of them runs so (`conftest.py` of the project says which).
 """
 
 import configparser
@@ -34,6 +34,7 @@ from host_to_device.starting import machine
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = sorted((ROOT / "solutions").glob("*.ipynb"))
 STUB = set(STARTED)
+WEEKS = 4
 SANITIZED = configparser.RawConfigParser()
 SANITIZED.read(ROOT / "tests" / "nbval-sanitize.cfg")
 
@@ -314,6 +315,7 @@ def said_to(path: Path, part: Part, code: str, way: str) -> str:
     return " ".join(printed.split())
 
 
+@pytest.mark.one_in(WEEKS)
 @each_wrong()
 def test_a_wrong_answer_is_told_what_the_book_quotes_and_nothing_of_another(
     path: Path, part: Part, wrong: WrongAnswer, way: str
@@ -455,6 +457,7 @@ def as_colab_leaves_it(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode
     return notebook
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "path",  # one set with every commit, since each takes as long as a learner who knows all the answers
     [pytest.param(path, marks=() if path.stem.startswith("02") else pytest.mark.slow) for path in SOLUTIONS],
