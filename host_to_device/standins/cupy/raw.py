@@ -17,7 +17,7 @@ import numpy as np
 from host_to_device.hardware.launch_limits import MAX_SHARED, MAX_THREADS
 from host_to_device.standins.cupy import launching, parameters
 from host_to_device.standins.cupy.cuda.memory import MemoryPointer
-from host_to_device.standins.cupy.generated import with_complex
+from host_to_device.standins.cupy.generated import translated
 
 NOT_FOUND = ("CUDA_ERROR_NOT_FOUND", "named symbol not found")
 
@@ -145,7 +145,15 @@ class RawKernel:
                 f"invalid argument: {self.name} needs {static + shared_mem:,} bytes of shared memory a block; at most "
                 f"{max(self._max_dynamic, MAX_SHARED):,} are allowed",
             )
-        launching.launch(function, *sizes, passed, shared_mem, seed=seed, seconds=seconds)
+        launching.launch(
+            function,
+            *sizes,
+            passed,
+            shared_mem,
+            seed=seed,
+            seconds=seconds,
+            cooperative=self.enable_cooperative_groups,
+        )
 
     def _passed(self, function: Any, arguments: list[Any]) -> list[Any]:
         """Return the values to pass: arrays for pointers, exactly the parameter's bytes for values."""
@@ -201,7 +209,14 @@ class RawKernel:
         return self._function
 
     def _compiled(self) -> Module:
-        return raw_module(self.code, self.file_path, self.options, self.backend, self._expressions)
+        return raw_module(
+            self.code,
+            self.file_path,
+            self.options,
+            self.backend,
+            self._expressions,
+            self.translate_cucomplex,
+        )
 
     def compile(self, log_stream: TextIO | None = None) -> None:
         """Compile the kernel now; the compiler's log is written to `log_stream`."""
@@ -334,7 +349,14 @@ class RawModule:
     @property
     def module(self) -> Module:
         """The compiled module; the first access compiles it."""
-        return raw_module(self.code, self.file_path, self.options, self.backend, self.name_expressions)
+        return raw_module(
+            self.code,
+            self.file_path,
+            self.options,
+            self.backend,
+            self.name_expressions,
+            self.translate_cucomplex,
+        )
 
     def compile(self, log_stream: TextIO | None = None) -> None:
         """Compile the source now; the compiler's log is written to `log_stream`."""
@@ -412,7 +434,12 @@ class Module:
 
 @lru_cache(maxsize=256)
 def raw_module(
-    code: str | None, path: str | None, options: tuple[str, ...], backend: str, names: tuple[str, ...] | None
+    code: str | None,
+    path: str | None,
+    options: tuple[str, ...],
+    backend: str,
+    names: tuple[str, ...] | None,
+    translate: bool = False,
 ) -> Module:
     """Return the module of a source: the same one, with the same constants, for the same source, as in CuPy."""
     if code is None:
@@ -423,7 +450,8 @@ def raw_module(
         )
     if backend not in ("nvrtc", "nvcc"):
         raise ValueError(f"Invalid backend {backend}")
-    return Module(launching.compiled(code, options, names or (), backend, with_complex(code)), names)
+    text = translated(code) if translate else None
+    return Module(launching.compiled(code, options, names or (), backend, text), names)
 
 
 def spelled(parameter: Any) -> str:
