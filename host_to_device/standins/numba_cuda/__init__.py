@@ -6,9 +6,11 @@ with Numba's names, errors and refusals. A name that it lacks is refused in one 
 
 from __future__ import annotations
 
+import importlib
+import sys
 from typing import Any
 
-from host_to_device.standins.numba_cuda import random
+from host_to_device.standins.numba_cuda import modules, random
 from host_to_device.standins.numba_cuda.allocation import (
     defer_cleanup,
     device_array,
@@ -101,6 +103,7 @@ from host_to_device.standins.numba_cuda.streams import (
     stream,
     synchronize,
 )
+from host_to_device.standins.numba_cuda.vectorizing import guvectorize, vectorize
 
 implementation = "host_to_device stand-in"
 
@@ -116,4 +119,6 @@ def __getattr__(name: str) -> Any:
         kind = None
     if kind is not None:  # Numba's module has the types too: cuda.float32
         return kind
+    if modules.is_known(name) and sys.modules.get("numba.cuda") is sys.modules[__name__]:
+        return importlib.import_module(f"numba.cuda.{name}")
     raise AttributeError(missing(name))

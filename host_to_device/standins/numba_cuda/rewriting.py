@@ -309,6 +309,12 @@ class Rewriter(ast.NodeTransformer):
                 keyword.value = self.visit(keyword.value)
             node.func = ast.copy_location(ast.Name(function.name, ast.Load()), node.func)
             return node
+        if type(callee).__module__.endswith("numba_cuda.vectorizing"):
+            raise self.refuse(
+                node,
+                f"{name}() is for the host (Untyped global name {name!r}): call the function that it is made of, "
+                "decorated with @cuda.jit(device=True)",
+            )
         if (getattr(callee, "__module__", "") or "").startswith(__package__):
             raise self.refuse(node, f"cuda.{name}() belongs to the host: call it outside of the kernel")
         if isinstance(callee, types.FunctionType) and not self.builder.is_library(callee):

@@ -19,6 +19,7 @@ from numba import cuda  # noqa: E402
 from tests.corpora.kernels import features  # noqa: E402
 from tests.corpora.kernels.case import differences, run  # noqa: E402
 from tests.corpora.kernels.features.corpus import ALL  # noqa: E402
+from tests.corpora.kernels.features.ufuncs import PROGRAMS, REFUSED  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:Host array used in CUDA kernel")
 SECONDS = 60
@@ -73,13 +74,6 @@ def same(value, right) -> bool:
     return value == right
 
 
-try:
-    from tests.corpora.kernels.features.ufuncs import PROGRAMS, REFUSED
-except Exception:  # until there are vectorize and guvectorize
-    PROGRAMS, REFUSED = {}, {}
-
-
-@pytest.mark.xfail(strict=True)
 def test_there_are_programs():
     assert len(PROGRAMS) > 20
 
