@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 from tests import weekly
 
@@ -58,6 +59,7 @@ FIRST = (
     "tests/standins/torch_device/",
     "tests/site/test_pages.py",  # builds the site, which no file that comes later has to wait for
     "tests/exercises/test_sets.py",
+    "tests/exercises/test_answers.py",
     "tests/checking/test_corpora.py",
     "tests/exercises/test_mutants.py",
     "tests/exercises/test_answering.py",
@@ -67,7 +69,11 @@ FIRST = (
     "notebooks/",
     "solutions/",
 )
-LAST = ("tests/site/test_accessibility.py", "tests/site/test_browser.py", "tests/site/")
+LAST = ("tests/site/test_browser.py", "tests/site/test_controls.py", "tests/site/")
+# Files that one worker runs, one after the other: what the first has made in its process serves the second as well.
+TOGETHER = {
+    "tests/exercises/test_answers.py": "tests/exercises/test_sets.py",  # each solution is run and judged once
+}
 # The solution that runs as a notebook with every commit, in a kernel and compiled. The others do in `make test-all`, and
 # `tests/exercises/test_sets.py` runs all of them in its own process.
 WITH_A_KERNEL = "solutions/02-host-and-device.ipynb"
@@ -107,6 +113,20 @@ def pytest_collection_modifyitems(config, items):
         left_out = weekly.left_out(items)
         items[:] = [item for item in items if item not in left_out]
         config.hook.pytest_deselected(items=[*left_out])
+
+
+class FilesTogether(LoadFileScheduling):
+    """Gives a worker a whole file, as `--dist loadfile` does, or all files that belong together."""
+
+    def _split_scope(self, nodeid):
+        file = super()._split_scope(nodeid)
+        return TOGETHER.get(file, file)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Schedule files that belong together as one."""
+    return FilesTogether(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def pytest_collection_finish():

@@ -78,6 +78,10 @@ EACH_COLOUR_ONCE = """() => {
 SOME_EXERCISES = """() => [...document.querySelectorAll("main section section:has(> h2)")]
     .slice(4).forEach(exercise => exercise.remove())"""
 
+# Leaves the first terms of a long list of definitions, such as the glossary: each of its terms is the same boxes.
+SOME_TERMS = """() => [...document.querySelectorAll("main dl > *")]
+    .filter(each => [...each.parentElement.children].indexOf(each) >= 40).forEach(each => each.remove())"""
+
 FEW = 3  # boxes of each kind: one may lie below another box, where axe cannot tell
 LOOKS = [(1280, "light"), (390, "dark")], [(1280, "dark"), (390, "light")]
 
