@@ -6,6 +6,7 @@ What a check cannot tell from the solution, because it computes the same, stands
 
 import textwrap
 from collections import Counter
+from functools import cache
 
 import nbformat
 import pytest
@@ -187,6 +188,12 @@ def test_only_what_the_learner_writes_is_changed():
 def test_no_two_mutants_are_the_same_program():
     texts = [change.text for path in SETS for source in solved(path) for change in changes(source)]
     assert len(set(texts)) == len(texts)
+
+
+@cache
+def all_mutants() -> list[Mutant]:
+    """Return the mutants of every set, made once: that takes seconds."""
+    return [mutant for path in SETS for mutant in mutants_of(path)]
 
 
 def solved(path):
@@ -408,12 +415,12 @@ def test_an_entry_without_a_reason_is_refused(tmp_path, text, problem):
 
 
 def test_the_list_names_mutants_that_there_are_and_not_too_many():
-    every = [mutant for path in SETS for mutant in mutants_of(path)]
+    every = all_mutants()
     assert every and mutate.too_many(every, listed()) == []
 
 
 def test_a_sample_takes_every_set_and_many_operators():
-    every = [mutant for path in SETS for mutant in mutants_of(path)]
+    every = all_mutants()
     drawn = mutate.sample(every, SAMPLE)
     assert len(drawn) == SAMPLE and drawn == sorted(drawn, key=every.index)
     assert Counter(mutant.path for mutant in drawn) == dict.fromkeys(SETS, 1)
@@ -421,7 +428,7 @@ def test_a_sample_takes_every_set_and_many_operators():
 
 
 def test_a_mutant_is_killed():
-    every = [mutant for path in SETS for mutant in mutants_of(path)]
+    every = all_mutants()
     found = list(mutate.judge_all(mutate.sample(every, 1)))
     assert len(found) == 1 and mutate.problems(found, listed()) == []
 

@@ -25,6 +25,13 @@ def body(text, before="", **more):
 
 
 @pytest.fixture
+def known_runtime(monkeypatch):
+    """The runtime, the same for all kernels, as it is compiled already: it takes longer than a kernel."""
+    path = compiler.runtime()
+    monkeypatch.setattr(compiler, "runtime", lambda: path)
+
+
+@pytest.fixture
 def empty_cache(tmp_path, monkeypatch):
     """An empty folder, and nothing remembered."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -308,7 +315,7 @@ def test_what_was_compiled_is_compiled_once(empty_cache, device, monkeypatch):
 @pytest.mark.parametrize(
     "damage", ["cut", "changed", "gone", "note cut", "note changed", "note points elsewhere"]
 )
-def test_a_damaged_entry_is_made_anew(empty_cache, device, monkeypatch, damage):
+def test_a_damaged_entry_is_made_anew(known_runtime, empty_cache, device, monkeypatch, damage):
     runs(device)
     building._made.clear()
     builds = count(monkeypatch)
@@ -329,7 +336,7 @@ def test_a_damaged_entry_is_made_anew(empty_cache, device, monkeypatch, damage):
 
 
 def test_old_entries_are_dropped_and_a_kernel_that_lost_its_file_gets_it_again(
-    empty_cache, device, monkeypatch
+    known_runtime, empty_cache, device, monkeypatch
 ):
     monkeypatch.setattr(caching, "MOST_ENTRIES", 4)
     module = cuda_cpp.compile(ADD)
