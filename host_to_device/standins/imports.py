@@ -31,8 +31,10 @@ OF_CUPY = {
     **{
         f"cupy.{name}": f"{CUPY}.{name}"
         for name in (
+            "_core",
             "cuda",
             "cuda.compiler",
+            "cuda.cub",
             "cuda.device",
             "cuda.driver",
             "cuda.memory",
@@ -41,6 +43,7 @@ OF_CUPY = {
             "cuda.profiler",
             "cuda.runtime",
             "cuda.stream",
+            "cuda.thrust",
             "fft",
             "linalg",
             "random",

@@ -22,6 +22,7 @@ from host_to_device.standins.cupy import (
     cuda,
     files,
     manipulation,
+    polynomials,
     products,
     searching,
 )
@@ -83,13 +84,15 @@ for _part in (converting, creation, manipulation, calculation, searching, produc
             globals()[_name] = _value
 globals().update(_UFUNCS)
 globals().update(_FORWARDED)
+for _name in ("poly", "poly1d", "polyadd", "polymul", "polysub", "polyval", "roots"):
+    globals()[_name] = getattr(polynomials, _name)
 for _name in _RULES:
     globals()[_name] = _checked(_name, globals()[_name])
 
 # Loaded when a program first uses them, so that `import cupy` costs no more than importing NumPy does: the kernels
 # bring the compiler of CUDA C++. By name, the module of this package that has it.
 _KERNELS = ("ElementwiseKernel", "ReductionKernel", "RawKernel", "RawModule")
-_MODULES = ("random", "fft", "linalg", "testing")
+_MODULES = ("random", "fft", "linalg", "testing", "_core")
 _LATER = {**dict.fromkeys(_KERNELS, "kernels"), "fuse": "fusion", **{name: name for name in _MODULES}}
 
 
@@ -153,7 +156,7 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     own = {name for name, value in globals().items() if not isinstance(value, ModuleType)}
-    return sorted(own - {"annotations", "Any", "ModuleType"} | {*_LATER, "cuda", "exceptions"})
+    return sorted(own - {"annotations", "Any", "ModuleType"} | {*_LATER, "cuda", "exceptions"} - {"_core"})
 
 
 _Base._package = sys.modules[__name__]

@@ -14,13 +14,13 @@ STAND_IN_VERSION = f"{VERSION}+host-to-device.stand-in"
 MISSING: dict[str, str] = {
     "": """
 DataSource apply_over_axes byte_bounds disable_experimental_feature_warning disp find_common_type
-format_parser get_array_wrap issctype issubclass_ issubsctype lib make_aligned_dtype mask_indices obj2sctype
-poly poly1d polynomial require safe_eval sctype2char set_string_function typing vectorize who
+format_parser get_array_wrap issctype issubclass_ issubsctype lib make_aligned_dtype obj2sctype
+polynomial safe_eval sctype2char set_string_function typing vectorize who
 """,
     "cuda": """
 CFunctionAllocator Function Graph MemoryAsync MemoryAsyncPool MemoryHook Module PythonFunctionAllocator common
-cub cublas cufft curand cusolver cusparse function get_cublas_handle get_hipcc_path get_rocm_path graph jitify
-malloc_async memory_hook memory_hooks nccl nvrtc texture thrust
+cublas cufft curand cusolver cusparse function get_cublas_handle get_hipcc_path get_rocm_path graph jitify
+malloc_async memory_hook memory_hooks nccl nvrtc texture
 """,
     "cuda.driver": """
 CUDA_ERROR_INVALID_VALUE CU_AD_FORMAT_FLOAT CU_AD_FORMAT_HALF CU_AD_FORMAT_SIGNED_INT16
@@ -111,6 +111,12 @@ streamCaptureModeThreadLocal streamCaptureStatusActive streamCaptureStatusInvali
 streamCreate streamCreateWithFlags streamCreateWithPriority streamDestroy streamEndCapture streamGetFlags
 streamGetPriority streamIsCapturing streamQuery streamWaitEvent
 """,
+    "cuda.cub": """
+CUB_sum_support_dtype CUB_sum_support_dtype_with_half CUB_sum_support_dtype_without_half CUB_support_dtype
+CUB_support_dtype_with_half CUB_support_dtype_without_half cub_histogram cub_reduction cub_scan device_histogram
+device_reduce device_scan device_segmented_reduce
+""",
+    "cuda.thrust": "argsort lexsort sort",
     "fft": "config",
     "testing": """
 AssertFunctionIsCalled NumpyAliasBasicTestBase NumpyAliasValuesTestBase assert_array_almost_equal_nulp
@@ -127,7 +133,6 @@ shaped_arange shaped_linspace shaped_random shaped_reverse_arange shaped_sparse_
 GeneralizedUFunc allow_synchronize cusolver cusparse cutensor distributed lapack linalg optimizing scipy
 signal time tools
 """,
-    "cupyx.profiler": "load_ipython_extension",
 }
 
 # Why a name is left out, or what to use instead.

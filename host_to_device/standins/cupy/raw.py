@@ -21,7 +21,8 @@ from host_to_device.standins.cupy.generated import translated
 
 NOT_FOUND = ("CUDA_ERROR_NOT_FOUND", "named symbol not found")
 
-# Attributes of a compiled kernel (CuPy's list); the stand-in knows those of shared memory and of the block.
+# Attributes of a compiled kernel (CuPy's list). The stand-in knows those of shared memory and of the block; the others
+# are -1, which no compiled kernel has.
 ATTRIBUTES = (
     *("max_threads_per_block", "shared_size_bytes", "const_size_bytes", "local_size_bytes", "num_regs"),
     *("ptx_version", "binary_version", "cache_mode_ca", "max_dynamic_shared_size_bytes"),
@@ -264,9 +265,8 @@ class RawKernel:
 
     def __getattr__(self, name: str) -> Any:
         if name in OF_A_GPU:
-            raise AttributeError(
-                f"the stand-in's kernels have no {name}: it belongs to code compiled for a GPU"
-            )
+            self.kernel  # noqa: B018  a source that does not compile has no attributes
+            return -1
         raise AttributeError(f"'{type(self).__name__}' object has no attribute {name!r}")
 
     def __getstate__(self) -> dict[str, Any]:

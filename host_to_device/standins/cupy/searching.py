@@ -10,6 +10,7 @@ from host_to_device.standins import events
 from host_to_device.standins.cupy.base import (
     Base,
     adopt,
+    adopt_like,
     cast,
     check_fits,
     on_device,
@@ -108,7 +109,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
         if isinstance(other, np.ndarray | np.generic):
             check_fits(number, other.dtype)
     try:
-        return adopt(upload(np.where(*hosts), "where"))
+        return adopt_like(upload(np.where(*hosts), "where"), condition, x, y)
     except ValueError:
         raise shapes_differ(*map(np.shape, hosts)) from None
 

@@ -144,7 +144,8 @@ def deviceGetAttribute(attrib: int, device: int) -> int:
 def getDeviceProperties(device: int) -> dict[str, Any]:
     """Return the device's name (bytes) and limits by the names of CUDA's `cudaDeviceProp`.
 
-    Properties that only a GPU has (clock rates, bus width, cache sizes) are left out.
+    Properties that only a GPU has (clock rates, bus width, cache sizes) are left out. The UUID is a text that says what
+    this device is.
 
     Raises
     ------
@@ -155,6 +156,8 @@ def getDeviceProperties(device: int) -> dict[str, Any]:
     limits = devices.ATTRIBUTES
     return {
         "name": devices.NAME.encode(),
+        "uuid": b"host_to_device".ljust(16, b"\0"),
+        "cooperativeLaunch": 1,
         "totalGlobalMem": memGetInfo()[1],
         "sharedMemPerBlock": limits["MAX_SHARED_MEMORY_PER_BLOCK"],
         "regsPerBlock": limits["MAX_REGISTERS_PER_BLOCK"],
