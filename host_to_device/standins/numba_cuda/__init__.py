@@ -10,7 +10,7 @@ import importlib
 import sys
 from typing import Any
 
-from host_to_device.standins.numba_cuda import modules, random
+from host_to_device.standins.numba_cuda import modules, random, vectors
 from host_to_device.standins.numba_cuda.allocation import (
     defer_cleanup,
     device_array,
@@ -58,6 +58,7 @@ from host_to_device.standins.numba_cuda.names import (
     blockIdx,
     brev,
     cbrt,
+    cg,
     clz,
     const,
     eq_sync,
@@ -119,6 +120,8 @@ def __getattr__(name: str) -> Any:
         kind = None
     if kind is not None:  # Numba's module has the types too: cuda.float32
         return kind
+    if name in vectors.NAMES:
+        return vectors.NAMES[name]
     if modules.is_known(name) and sys.modules.get("numba.cuda") is sys.modules[__name__]:
         return importlib.import_module(f"numba.cuda.{name}")
     raise AttributeError(missing(name))

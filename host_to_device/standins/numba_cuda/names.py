@@ -51,6 +51,10 @@ atomic = Namespace(
     *("max", "min", "nanmax", "nanmin", "compare_and_swap", "cas"),
 )
 
+# Cooperative groups: the grid, which `cuda.cg.this_grid()` returns, and its barrier.
+cg = Namespace("cg", "this_grid")
+grid_group = Namespace("grid_group", "sync")
+
 SIMPLE = (
     ("grid", "gridsize", "warpsize", "laneid"),
     ("syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or", "syncwarp"),
@@ -84,7 +88,7 @@ def of_numba(value: Any) -> Any:
         return value
     for group in (
         *SIMPLE,
-        ("threadIdx", "blockIdx", "blockDim", "gridDim", "shared", "local", "const", "atomic"),
+        ("threadIdx", "blockIdx", "blockDim", "gridDim", "shared", "local", "const", "atomic", "cg"),
     ):
         for name in group:
             if getattr(numbas, name, None) is value:

@@ -113,6 +113,26 @@ class Scope:
             except ValueError:  # not assigned yet; an error follows if the kernel uses it
                 continue
         self.globals = function.__globals__
+        self.stores = stores
+
+    def names_of_calls(self, function: Any) -> list[str]:
+        """Return the local names that are set only to results of this function."""
+        return [
+            name
+            for name, values in self.stores.items()
+            if any(isinstance(each, ast.Call) for each in values)
+            and all(
+                isinstance(each, ast.Call) and self.resolve(each.func) is function
+                for each in values
+                if each is not None
+            )
+            and len(values) == 2 * sum(each is not None for each in values)
+        ]
+
+    def bind(self, values: dict[str, Any]) -> None:
+        """Let parameters stand for objects."""
+        self.local -= set(values)
+        self.closure |= values
 
     def resolve(self, node: ast.expr) -> Any:
         """Return the object that a name or a dotted name stands for, or MISSING."""

@@ -149,7 +149,7 @@ class CUDAVectorize:
 def _result_of(kernel: Any, dtypes: tuple[np.dtype, ...]) -> np.dtype:
     """Return the dtype of a function's result for arguments of these types, by Numba's rules."""
     typing = inferring._Typing(kernel.program, [])
-    name = list(kernel.program.functions)[-1]
+    name = next(iter(kernel.program.functions))
     _, kind = typing.version(name, tuple(Number(dtype.str[1:]) for dtype in dtypes))
     if not isinstance(kind, Number):
         raise TypeError(

@@ -15,7 +15,8 @@ import numpy as np
 
 FILE = Path(__file__).parents[2] / "corpora" / "kernels" / "features" / "numpy_types.json"
 NUMBERS = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
-PAIRS = tuple((each, each) for each in NUMBERS) + (
+PAIRS = (
+    *((each, each) for each in NUMBERS),
     ("i4", "f4"),
     ("i8", "f4"),
     ("f4", "f8"),
