@@ -58,6 +58,7 @@ FIRST = (
     "tests/lessons/test_errors.py",  # the same
     "tests/standins/torch_device/",
     "tests/site/test_pages.py",  # builds the site, which no file that comes later has to wait for
+    "tests/site/test_exercise_pages.py",
     "tests/exercises/test_sets.py",
     "tests/exercises/test_answers.py",
     "tests/checking/test_corpora.py",
@@ -73,6 +74,9 @@ LAST = ("tests/site/test_browser.py", "tests/site/test_controls.py", "tests/site
 # Files that one worker runs, one after the other: what the first has made in its process serves the second as well.
 TOGETHER = {
     "tests/exercises/test_answers.py": "tests/exercises/test_sets.py",  # each solution is run and judged once
+    "tests/site/test_exercise_pages.py": "tests/site/test_pages.py",  # each page is parsed once
+    "tests/book/test_checks.py": "tests/checking/test_twins.py",  # each example of the check runs once
+    "tests/inspecting/test_showing.py": "tests/inspecting/test_listings.py",  # they show the same kernels
 }
 # The solution that runs as a notebook with every commit, in a kernel and compiled. The others do in `make test-all`, and
 # `tests/exercises/test_sets.py` runs all of them in its own process.
