@@ -17,7 +17,7 @@ from tests.commands.exercises.answers import main
 from tests.exercises.test_sets import ROOT, SOLUTIONS, parts, said_to, stand_in  # noqa: F401
 
 FILES = sorted((ROOT / "solutions" / "answers").glob("*.md"))
-WEEKS = 12
+WEEKS = 16
 OBJECTIVES = re.compile(r"^After this chapter you can\n\n((?:- .+\n(?:  .+\n)*)+)", re.M)
 
 

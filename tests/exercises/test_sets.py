@@ -34,7 +34,7 @@ from host_to_device.starting import machine
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = sorted((ROOT / "solutions").glob("*.ipynb"))
 STUB = set(STARTED)
-WEEKS = 4
+WEEKS = 6
 SANITIZED = configparser.RawConfigParser()
 SANITIZED.read(ROOT / "tests" / "nbval-sanitize.cfg")
 

@@ -16,7 +16,7 @@ from tests.corpora.kernels.generated import judging, sample, shrinking, typed  #
 
 SAMPLE = sample.stored()
 COMPILED = SAMPLE[3:5]
-WEEKS = 4  # to compile a program takes most of a second
+WEEKS = 5  # to compile a program takes most of a second
 
 
 def faults(mode, programs):
