@@ -283,7 +283,7 @@ class Module:
         ]
         lines += [
             f"{name} = {PREFIX}compiled.{own}"
-            for name, own in (("max", "larger"), ("min", "smaller"))
+            for name, own in (("max", "larger"), ("min", "smaller"), ("round", "rounded"))
             if re.search(rf"\b{name}\(", everything)
         ]
         for prefix, module in (("array", "arrays"), ("vector", "vectors")):

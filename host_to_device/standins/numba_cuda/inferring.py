@@ -851,10 +851,9 @@ class _Body:
             return new, None
         given = dict(zip(function.parameters, (kind for _, kind in pairs), strict=False))
         given |= {name: kind for name, (_, kind) in keywords.items()}
-        defaults = function.tree.args.defaults
-        for name, default in zip(
-            function.parameters[len(function.parameters) - len(defaults) :], defaults, strict=True
-        ):
+        names = [each.arg for each in function.tree.args.args]
+        defaults = zip(reversed(names), reversed(function.tree.args.defaults), strict=False)
+        for name, default in defaults:
             given.setdefault(name, self.kind(default, {}))
         kinds = tuple(rounded_up(given.get(name)) for name in function.parameters)
         if function.star:
@@ -944,7 +943,9 @@ class _Body:
     def call_round(self, new: ast.Call, pairs: list) -> tuple[Tree, Any]:
         if len(pairs) == 1:
             return (_call("int", new), INT8) if not pairs[0][1].whole else (new, INT8)
-        return new, pairs[0][1] if not pairs[0][1].whole else None
+        if pairs[0][1].whole:
+            return new, None
+        return _copy_place(_call(f"{PREFIX}round_to", *(value for value, _ in pairs)), new), pairs[0][1]
 
     def call_pow(self, new: ast.Call, pairs: list) -> tuple[Tree, Any]:
         return self.operation(new, ast.Pow(), *pairs) if len(pairs) == 2 else (new, None)

@@ -23,7 +23,7 @@ import numpy as np
 from host_to_device.hardware import gpus
 from host_to_device.hardware.launch_limits import MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS
 from host_to_device.standins import events
-from host_to_device.standins.numba_cuda import hints, inferring, layouts, memory, random, rewriting
+from host_to_device.standins.numba_cuda import hints, inferring, layouts, memory, random, reading, rewriting
 from host_to_device.standins.numba_cuda.devices import CudaAPIError
 from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStopped
 from host_to_device.standins.numba_cuda.interpreting import (
@@ -782,6 +782,7 @@ def jit(
             raise TypeError(
                 f"cuda.jit decorates a function, and {reprlib.repr(function)} ({kind}) is not one"
             )
+        reading.keep_source(function)
         given = {"inline": inline, "debug": debug, "opt": opt, "lineinfo": lineinfo, **kws}
         return CUDADispatcher(function, device, signatures, given)
 

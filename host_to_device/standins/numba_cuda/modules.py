@@ -39,6 +39,7 @@ CONTENTS: dict[str, tuple[Any, ...]] = {
     "np.ufunc": (("vectorizing", ("vectorize", "guvectorize")),),
     "np.ufunc.decorators": (("vectorizing", ("vectorize", "guvectorize")),),
     "stubs": ("names",),
+    "vector_types": (("vectors", ("vector_types",)),),
     "vectorizers": ("vectorizing",),
 }
 # Modules that numba-cuda has copied from Numba: here they are Numba's own.

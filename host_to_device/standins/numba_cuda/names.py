@@ -55,6 +55,11 @@ atomic = Namespace(
 cg = Namespace("cg", "this_grid")
 grid_group = Namespace("grid_group", "sync")
 
+CACHE_HINTS = ("ldca", "ldcg", "ldcs", "ldlu", "ldcv"), ("stcg", "stcs", "stwb", "stwt")
+(ldca, ldcg, ldcs, ldlu, ldcv), (stcg, stcs, stwb, stwt) = (
+    tuple(DeviceName(name) for name in group) for group in CACHE_HINTS
+)
+
 SIMPLE = (
     ("grid", "gridsize", "warpsize", "laneid"),
     ("syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or", "syncwarp"),
@@ -88,6 +93,7 @@ def of_numba(value: Any) -> Any:
         return value
     for group in (
         *SIMPLE,
+        *CACHE_HINTS,
         ("threadIdx", "blockIdx", "blockDim", "gridDim", "shared", "local", "const", "atomic", "cg"),
     ):
         for name in group:

@@ -33,6 +33,8 @@ from host_to_device.standins.numba_cuda.reading import MISSING, Scope, source_tr
 # Prefix of the names that the rewriting adds to a kernel; a learner's own names do not begin with it.
 PREFIX = "_h2d_"
 THREAD, SHARED, STOP, SYNC = (PREFIX + name for name in ("thread", "shared", "stop", "sync"))
+DEPTH = PREFIX + "depth"  # how many calls of a function that calls itself are open
+MOST_CALLS = 500
 GIVEN = PREFIX + "given"  # the arguments of a device function with a signature
 
 # The position of each number in the thread's tuple.
@@ -208,6 +210,18 @@ class Rewriter(ast.NodeTransformer):
         if node.value is None:
             return ast.copy_location(ast.Pass(), node)
         return self.visit(ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node))
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        call = node.value
+        callee = self.scope.resolve(call.func) if isinstance(call, ast.Call) else MISSING
+        if (
+            isinstance(callee, names.DeviceName)
+            and callee.name in names.CACHE_HINTS[1]
+            and len(call.args) == 3
+        ):
+            target = ast.copy_location(ast.Subscript(call.args[0], call.args[1], ast.Store()), node)
+            return self.visit(ast.copy_location(ast.Assign([target], call.args[2]), node))
+        return self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """Keep a function within a kernel: Numba replaces its calls by its body."""
@@ -454,6 +468,9 @@ class Rewriter(ast.NodeTransformer):
         if name == "grid_group.sync":
             self.builder.waits_for_grid = True
             return self.sync(node, GRID_SYNC)
+        if name in names.CACHE_HINTS[0] and len(node.args) == 2:  # reads past a cache: here there is none
+            read = ast.Subscript(node.args[0], node.args[1], ast.Load())
+            return self.visit(ast.copy_location(read, node))
         arguments = [self.visit(argument) for argument in node.args]
         if node.keywords:
             raise self.refuse(node, f"cuda.{name}() takes its arguments by position")
@@ -733,6 +750,8 @@ class Builder:
             if declared := declarations.of(callee):
                 as_declared(function, declared)
             function.tree.name = name
+            if function.recursive:
+                with_depth(function)
             if function.recursive and function.waits:
                 raise refusal(f"{original.__name__}() calls itself and waits for other threads: write a loop")
         elif original in self.open:
@@ -775,6 +794,64 @@ class Builder:
 def parameters_of(function: Callable) -> tuple[str, ...]:
     """Return the names of a function's parameters, without a starred one."""
     return function.__code__.co_varnames[: function.__code__.co_argcount]
+
+
+def with_depth(function: Function) -> None:
+    """Let a function that calls itself count how deep it is, so that a recursion without end is an error, and no crash.
+
+    Raises
+    ------
+    TypeError
+        If it calls itself whatever its arguments are; Numba's TypingError where Numba is installed.
+    """
+    tree, name = function.tree, function.name
+    if _always_calls(tree.body, name):
+        place = where(function.original, function.original.__code__.co_firstlineno)
+        raise refusal(
+            f"{function.original.__name__}(), {place}: cannot type infer runaway recursion: it always calls itself"
+        )
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name:
+            node.keywords.append(ast.keyword(DEPTH, _expression(f"{DEPTH} + 1", node)))
+    words = f"more than {MOST_CALLS} calls within each other; a thread's stack on a GPU holds far fewer"
+    guard = ast.parse(f"if {DEPTH} > {MOST_CALLS}:\n    raise RecursionError({words!r})").body[0]
+    for node in ast.walk(guard):
+        ast.copy_location(node, tree.body[0])
+    tree.body.insert(0, guard)
+    tree.args.args.append(ast.arg(DEPTH))
+    tree.args.defaults.append(ast.Constant(0))
+    ast.fix_missing_locations(tree)
+
+
+def _always_calls(body: list[ast.stmt], name: str) -> bool:
+    """Return whether every way through these statements calls a function."""
+
+    def calls(node: ast.AST) -> bool:
+        return any(isinstance(each, ast.Name) and each.id == name for each in ast.walk(node))
+
+    for statement in body:
+        if isinstance(statement, ast.If):
+            parts = statement.body, statement.orelse
+            if calls(statement.test) or all(_always_calls(part, name) for part in parts):
+                return True
+            leaves = [
+                any(isinstance(each, ast.Return) for each in ast.walk(node))
+                for part in parts
+                for node in part
+            ]
+            if any(leaves):
+                return False
+        elif isinstance(statement, ast.For | ast.While):
+            if calls(statement.iter if isinstance(statement, ast.For) else statement.test):
+                return True
+            if any(isinstance(each, ast.Return) for each in ast.walk(statement)):
+                return False
+        elif calls(statement):
+            # `a and f(x)` and `f(x) if a else b` need not call it.
+            return not any(isinstance(each, ast.IfExp | ast.BoolOp) for each in ast.walk(statement))
+        elif isinstance(statement, ast.Return):
+            return False
+    return False
 
 
 class _Returns(ast.NodeTransformer):

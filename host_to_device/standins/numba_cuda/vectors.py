@@ -43,12 +43,24 @@ class VectorName(DeviceName):
         self.aliases = [
             f"{alias}{count}" for alias, kind in ALIASES.items() if np.dtype(kind) == np.dtype(base)
         ]
+        self.num_elements, self.attr_names = count, tuple(FIELDS[:count])
+        self.user_facing_object = self
         self.tuple = namedtuple(self.name, tuple(FIELDS[:count]))
         self.tuple.__module__ = __name__
+
+    @property
+    def base_type(self) -> Any:
+        """Numba's type of its numbers; NumPy's where Numba is not installed."""
+        try:
+            from numba.core import types
+        except ImportError:
+            return getattr(np, self.base)
+        return getattr(types, self.base)
 
 
 TYPES = {each.name: each for each in itertools.starmap(VectorName, itertools.product(BASES, (1, 2, 3, 4)))}
 NAMES = TYPES | {alias: each for each in TYPES.values() for alias in each.aliases}
+vector_types = TYPES  # Numba's name
 globals().update({each.tuple.__name__: each.tuple for each in TYPES.values()})  # for pickling
 
 
