@@ -24,6 +24,7 @@ def pytest_configure(config):
     """Make the stand-in answer for the library before any of its tests is imported."""
     for marker in ("slow", "multi_gpu", "thread_unsafe", "parallel_threads"):
         config.addinivalue_line("markers", marker)
+    os.environ["OTHERS_NESTED"] = "1"  # for processes that a test starts (see `start/sitecustomize.py`)
     importlib.import_module(os.environ["OTHERS_NAMES"]).put_in_place(FOLDER)
 
 
@@ -70,6 +71,7 @@ def pytest_collection_modifyitems(items):
         item
         for item in items
         if item.nodeid in chosen
+        and not item.get_closest_marker("slow")
         and item.nodeid not in done
         and not any(pattern.match(item.nodeid) for pattern in patterns)
     ]
@@ -133,7 +135,7 @@ def reason(report):
         return str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)[:300]
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is not None:
-        raised = re.findall(r"^[\w.]*(?:Error|Exception|Warning)\b.*", crash.message, re.M)
+        raised = re.findall(r"^[\w.]*(?:Error|Exception|Warning|NotInStandIn)\b.*", crash.message, re.M)
         if (
             "Traceback" in crash.message and raised[1:]
         ):  # CuPy's helpers: what CuPy raised, and what NumPy did

@@ -34,6 +34,10 @@ def put_in_place(folder: Path) -> None:
     sys.meta_path.insert(0, Internals(names.Finder(TOPS, module_of), helpers))
     sys.path.insert(0, str(folder))
     sys.modules["cupy_backends"] = names.placeholder("cupy_backends")
+    for name in ("cupy.cublas", "cupy.cuda.cutensor", "cupyx.cusolver"):  # files import them at their head
+        sys.modules[name] = names.placeholder(name)
+        where, _, last = name.rpartition(".")
+        vars(importlib.import_module(where))[last] = sys.modules[name]
     for name in ("_core", "_util"):
         vars(cupy)[name] = importlib.import_module(f"cupy.{name}")
     importlib.import_module("cupy._core.internal")

@@ -61,6 +61,7 @@ def put_in_place(folder: Path) -> None:
         "core_models",
         importlib.import_module("numba.core.datamodel.models"),
     )
+    names.give(importlib.import_module("numba.cuda.cudadrv.driver"), "_have_nvjitlink", lambda: False)
     for name in ("CUDA_ENABLE_NRT", "CUDA_NRT_STATS"):
         names.give(importlib.import_module("numba.core.config"), name, 0)
     for name in INTERNAL:
@@ -77,6 +78,8 @@ def module_of(name: str, folder: Path) -> ModuleType | None:
         return package
     if path.startswith("tests."):
         return None  # Python finds them in the folder
+    if path == "cudaimpl":
+        return decorators(name)
     if path in ("config", "core.config"):
         return importlib.import_module("numba.core.config")  # itself: tests change it
     if path == "memory_management.nrt":
@@ -96,4 +99,12 @@ def memory_management(name: str) -> ModuleType:
 
     module = names.placeholder(name)
     module.rtsys = Runtime
+    return module
+
+
+def decorators(name: str) -> ModuleType:
+    """Return what stands for the decorators that give a type of a test's own to the compiler: they do nothing."""
+    module = names.placeholder(name)
+    for each in ("lower", "lower_attr", "lower_cast", "lower_constant"):
+        setattr(module, each, lambda *_: lambda function: function)
     return module

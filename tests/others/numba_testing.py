@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import unittest
+from pathlib import Path
 
 import numpy as np
 from numba import cuda
 from numba.core import config
 from numba.cuda.tests.support import TestCase
 
+test_data_dir = Path(os.environ["OTHERS_FOLDER"]) / "data"
 SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
 
 
@@ -40,7 +42,7 @@ class ForeignArray:
     """An array of another library, known by its `__cuda_array_interface__` alone."""
 
     def __init__(self, array):
-        self.kept = array
+        self._arr = array
         self.__cuda_array_interface__ = array.__cuda_array_interface__
 
 

@@ -9,6 +9,7 @@ from tests.others.expected import Expected
 from tests.others.running import Suite
 
 EXPECTED = Path(__file__).parent / "expected"
+SIMULATOR = EXPECTED / "simulator.json"  # which tests of a file pass on Numba's simulator
 # CuPy's folders of tests, by what a course uses.
 OF_CUPY = (
     *(
@@ -55,7 +56,16 @@ def cupy() -> Suite:
     from rehearsal.toolkit import cupy as toolkit
 
     folder = toolkit.source(versions.TODAY) / "tests"
-    return Suite("cupy", folder, "", "tests.others.cupy_names", most=2, most_of_file=60, costly=COSTLY)
+    return Suite(
+        "cupy",
+        folder,
+        "",
+        "tests.others.cupy_names",
+        most=2,
+        most_of_file=60,
+        costly=COSTLY,
+        environment={"CUPY_TEST_GPU_LIMIT": "1"},
+    )
 
 
 def torch() -> Suite:
