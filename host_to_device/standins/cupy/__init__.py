@@ -21,6 +21,7 @@ from host_to_device.standins.cupy import (
     creation,
     cuda,
     files,
+    functional,
     manipulation,
     polynomials,
     products,
@@ -74,7 +75,7 @@ AxisError, ComplexWarning, RankWarning, TooHardError, VisibleDeprecationWarning,
     )
 )
 
-for _part in (converting, creation, manipulation, calculation, searching, products, files):
+for _part in (converting, creation, manipulation, calculation, searching, products, files, functional):
     for _name, _value in vars(_part).items():
         # The module's own functions, under all their names, and instances of its own classes.
         if not _name.startswith("_") and _part.__name__ in (
@@ -84,6 +85,7 @@ for _part in (converting, creation, manipulation, calculation, searching, produc
             globals()[_name] = _value
 globals().update(_UFUNCS)
 globals().update(_FORWARDED)
+vectorize = functional.vectorize
 for _name in ("poly", "poly1d", "polyadd", "polymul", "polysub", "polyval", "roots"):
     globals()[_name] = getattr(polynomials, _name)
 for _name in _RULES:

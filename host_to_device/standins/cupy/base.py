@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from host_to_device.standins import events
+from host_to_device.standins.cuda_cpp import arena
 from host_to_device.standins.cupy.cuda.memory import UnownedMemory, memory_of, new_array
 from host_to_device.standins.numba_cuda.layouts import extent
 from host_to_device.standins.numba_cuda.memory import MARK
@@ -150,7 +151,8 @@ def from_interface(owner: Any) -> Any:
     description = owner.__cuda_array_interface__
     if description.get("mask") is not None:
         raise ValueError("CuPy currently does not support masked arrays.")
-    if description.get("stand-in") != MARK:
+    # Another library's object may describe the stand-in's own memory, without its mark.
+    if description.get("stand-in") != MARK and not arena.owns_address(description["data"][0] or 0):
         raise TypeError("this array is not in the stand-in's memory: copy it to the host, then cp.asarray it")
     shape, dtype = tuple(description["shape"]), np.dtype(description["typestr"])
     strides = description.get("strides")

@@ -155,7 +155,17 @@ def empty_like(
     dtype = check_dtype(prototype.dtype if dtype is None else dtype)
     if shape is None:
         return adopt(new_like(prototype._array, dtype, order.upper()))
-    return ndarray(shape, dtype, order=order if order in ("C", "F") else "C")
+    return adopt(_shaped_like(prototype._array, shape, dtype, order.upper()))
+
+
+def _shaped_like(array: np.ndarray, shape: Any, dtype: np.dtype, order: str) -> np.ndarray:
+    """Return new memory of another shape, its axes in the order of an array's as far as both have as many."""
+    made = ndarray(shape, dtype)._array
+    if order == "K" and made.ndim == array.ndim:
+        axes = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
+        return ndarray([made.shape[axis] for axis in axes], dtype)._array.transpose(np.argsort(axes))
+    in_f = order == "F" or (order == "A" and array.flags.fnc)
+    return ndarray(shape, dtype, order="F")._array if in_f else made
 
 
 def full_like(
@@ -224,12 +234,17 @@ def _between_numbers(start: Any, stop: Any, num: int, parts: int, endpoint: bool
 
 def meshgrid(*xi: Any, **kwargs: Any) -> Any:
     """Return the coordinates of a grid from those along its axes."""
+    unknown = kwargs.keys() - {"indexing", "copy", "sparse"}
+    if unknown:
+        raise TypeError(f"meshgrid() got an unexpected keyword argument '{min(unknown)}'")
+    if kwargs.get("indexing", "xy") not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
     for each in xi:
         if each.ndim != 1:
             raise ValueError("input has to be 1d")
         if not isinstance(each, Base):
             raise ValueError("input has to be cupy.ndarray")
-    return _meshgrid(*xi, **kwargs)
+    return _meshgrid(*xi, **kwargs) if len(xi) > 1 else tuple(xi)
 
 
 @on_device
@@ -254,6 +269,19 @@ def _diag(v: Any, k: int) -> Any:
     if v.ndim not in (1, 2):
         raise ValueError("Input must be 1- or 2-d.")
     return np.diag(v, k).copy()
+
+
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    """Return the powers of a vector's elements, as the columns of a matrix; lists are copied to the device."""
+    return _vander(array(x, copy=None), N, increasing)
+
+
+@on_device
+def _vander(x: Any, N: int | None, increasing: bool) -> Any:
+    """Return what `numpy.vander` returns."""
+    if x.ndim != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
+    return np.vander(x, N, increasing)
 
 
 def tril(m: Any, k: int = 0) -> Any:
@@ -348,9 +376,20 @@ class _Grid:
     def __getitem__(self, key: Any) -> Any:
         if not isinstance(key, slice):
             len(key)  # CuPy's TypeError for a number
+        key = tuple(map(_plain, key)) if isinstance(key, tuple) else key
         result = self._grid[key]
         # CuPy returns a list of open grids (ranges.py, `nd_grid`).
         return list(map(asarray, result)) if isinstance(result, tuple | list) else asarray(result)
+
+
+def _plain(item: slice) -> slice:
+    """Return a slice with Python's floats in place of NumPy's, so that the grid is one of float64."""
+    return slice(
+        *(
+            float(each) if isinstance(each, np.floating) else each
+            for each in (item.start, item.stop, item.step)
+        )
+    )
 
 
 class _Joined:
@@ -360,6 +399,11 @@ class _Joined:
         self._join = join
 
     def __getitem__(self, key: Any) -> Any:
+        for place, each in enumerate(key if isinstance(key, tuple) else (key,)):
+            if isinstance(each, str) and place:
+                raise ValueError("special directives must be the first entry.")
+            if isinstance(each, str | slice):
+                raise NotImplementedError
         return _joined(self._join, key)
 
 

@@ -90,10 +90,6 @@ _OF_ARRAYS = {
     "tile": ("A, reps", "the array repeated along its axes"),
     # Matrices
     "diagflat": ("v, k=0", "a matrix with the elements on a diagonal"),
-    "vander": (
-        "x, N=None, increasing=False",
-        "the powers of a vector's elements, as the columns of a matrix",
-    ),
     # Products
     "cross": ("a, b, axisa=-1, axisb=-1, axisc=-1, axis=None", "the cross product of vectors of three"),
     "inner": ("a, b", "the sums of products along the last axes"),
@@ -132,14 +128,12 @@ _OF_ARRAYS = {
         "a, b, rtol=1e-05, atol=1e-08, equal_nan=False",
         "where elements are equal within a tolerance",
     ),
-    "select": ("condlist, choicelist, default=0", "elements of the first choice whose condition holds"),
     "sort_complex": ("a", "the elements as complex numbers, sorted by real, then by imaginary part"),
     # Sets
     "intersect1d": (
         "arr1, arr2, assume_unique=False, return_indices=False",
         "the elements that are in both arrays, sorted",
     ),
-    "isin": ("element, test_elements, assume_unique=False, invert=False", "where elements are among others"),
     "setdiff1d": (
         "ar1, ar2, assume_unique=False",
         "the elements of the first array that are not in the second",

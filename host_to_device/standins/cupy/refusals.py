@@ -29,7 +29,7 @@ _COMPILED = "cumprod cumproduct cumsum median nanmax nanmin nanprod nansum"
 _NAMED = "all alltrue any sometrue"
 # Functions that copy data of the host to the device: anything, or only numbers, or only NumPy's arrays and numbers.
 _COPIED = "average diff tile tril triu"
-_NUMBERS_COPIED = "angle nan_to_num"
+_NUMBERS_COPIED = "angle diagflat nan_to_num"
 _NUMPYS_COPIED = "unique"
 # Functions that index whatever they are given, and so leave NumPy's arrays on the host.
 _INDEXED = "flip flipud"
