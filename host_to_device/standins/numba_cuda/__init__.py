@@ -129,6 +129,8 @@ def __getattr__(name: str) -> Any:
         kind = None
     if kind is not None:  # Numba's module has the types too: cuda.float32
         return kind
+    if name in ("devicearray", "devices", "driver"):
+        name = f"cudadrv.{name}"
     if name in vectors.NAMES:
         return vectors.NAMES[name]
     if modules.is_known(name) and sys.modules.get("numba.cuda") is sys.modules[__name__]:

@@ -65,8 +65,10 @@ LEFT_OUT = {
     "profile_stop": "NVIDIA's profilers need a GPU",
     "runtime": "there is no CUDA runtime here, so it has no version",
     "nvvm": "kernels are not compiled for a GPU here",
-    "is_float16_supported": "float16 arithmetic in kernels is left out",
-    "fp16": "float16 arithmetic in kernels is left out",
+    "is_float16_supported": "float16 arithmetic in kernels is left out: compute in float32",
+    "fp16": "float16 arithmetic in kernels is left out: compute in float32",
+    "declare_device": "no PTX or CUDA C++ can be linked into a kernel here",
+    "libdevice": "NVIDIA's own functions are left out: use those of math",
 }
 
 MemoryInfo = namedtuple("HostMemoryInfo", "free total")

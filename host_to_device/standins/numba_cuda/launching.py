@@ -35,6 +35,7 @@ from host_to_device.standins.numba_cuda.interpreting import (
     same_tuple,
     shared_arrays,
 )
+from host_to_device.standins.numba_cuda.names import DeviceName
 from host_to_device.standins.numba_cuda.settings import HAS_NUMBA, settings_now
 from host_to_device.standins.numba_cuda.streams import check_stream
 from host_to_device.standins.orders import orders
@@ -464,6 +465,8 @@ class Launch:
         if isinstance(value, tuple):
             return same_tuple(value, [self.argument(each, afterwards) for each in value])
         advice = ": make it an array with np.array" if isinstance(value, list | range) else ""
+        if is_device_function(value) or isinstance(value, DeviceName | types.FunctionType):
+            advice = ": a kernel calls a function by its name, and can give it to a device function"
         if type(value).__module__ == "torch" and type(value).__name__ == "Tensor":
             advice = ": give x.numpy(), or move it to the GPU first"
         kind = "None" if value is None else f"of type {type(value).__name__}"

@@ -806,7 +806,8 @@ def with_depth(function: Function) -> None:
     """
     tree, name = function.tree, function.name
     if _always_calls(tree.body, name):
-        place = where(function.original, function.original.__code__.co_firstlineno)
+        first = next(each for each in ast.walk(tree) if isinstance(each, ast.Name) and each.id == name)
+        place = where(function.original, first.lineno)
         raise refusal(
             f"{function.original.__name__}(), {place}: cannot type infer runaway recursion: it always calls itself"
         )
