@@ -267,14 +267,17 @@ class RawRun:
         values, arrays = self.copies()
         passed = self.kernel._passed(self.function, values)
         launch = self.grid, self.block, passed
-        together = {"shared_mem": self.shared, "cooperative": self.kernel.enable_cooperative_groups}
+        together = self.kernel.enable_cooperative_groups
         outputs = [arrays[name]._array for name in self.options.outputs]
         if schedule == 0:
-            watched = self.function(*launch, **together, seconds=seconds, strict=True)
+            watched = self.function(
+                *launch, shared_mem=self.shared, seconds=seconds, strict=True, cooperative=together
+            )
         else:
             watched = self.function.watched(
                 *launch,
-                **together,
+                shared_mem=self.shared,
+                cooperative=together,
                 seed=schedule,
                 seconds=seconds,
                 fill=fill,

@@ -49,11 +49,12 @@ class JitName:
 
 
 shared_memory, laneid = JitName("shared_memory"), JitName("laneid")
+globals()["range"] = unrolled = JitName("range")  # CuPy's name for a loop that the compiler may unroll
 
 OURS = "__cuda"  # what the translated source calls the stand-in for numba.cuda
 
 
-NOT_HERE = ("cg", "cub", "range", "thrust")  # of cupyx.jit
+NOT_HERE = ("cg", "cub", "thrust")  # of cupyx.jit
 
 
 def __dir__() -> list[str]:
@@ -201,6 +202,10 @@ def replacements(tree: ast.Module, space: dict[str, Any]) -> list[tuple[ast.Call
         name = resolved(node.func, space)
         if isinstance(name, FunctionType) and name.__module__ != "builtins":
             found.append((node, evaluated(node, name, space)))
+        elif name is unrolled:
+            if set(each.arg for each in node.keywords) - {"unroll"}:
+                raise TypeError("jit.range() takes start, stop and step, and `unroll`")
+            found.append((node, f"range({', '.join(map(ast.unparse, node.args))})"))
         elif name is laneid:
             found.append((node, f"{OURS}.laneid"))
         elif name is shared_memory:

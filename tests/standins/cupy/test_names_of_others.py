@@ -31,6 +31,19 @@ def with_values(x, y):
     y[i] = twice(x[i])
 
 
+@jit.rawkernel()
+def with_range(x, y):
+    i = jit.grid(1)
+    for step in jit.range(0, 3, unroll=True):
+        y[i] += x[i] * step
+
+
+def test_a_kernel_loops_over_cupys_range():
+    y = cp.zeros(4)
+    with_range((1,), (4,), (cp.arange(4.0), y))
+    assert y.get().tolist() == [0, 3, 6, 9]
+
+
 def test_a_kernel_calls_a_plain_function_of_constants():
     y = cp.zeros(4)
     with_constants((1,), (4,), (cp.arange(4.0), y))
