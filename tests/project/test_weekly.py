@@ -1,5 +1,6 @@
 """The parts of `make test-all` that run in turns: none is left out for ever, and a week can be repeated."""
 
+import ast
 import os
 import re
 import subprocess
@@ -47,6 +48,37 @@ def test_weeks_are_counted_across_years():
 def test_what_is_no_week_gets_one_clear_line(week):
     with pytest.raises(ValueError, match=rf"^H2D_WEEK={week}: give a week, such as 2026-W48, or all$"):
         weekly.number_of(week)
+
+
+def weeks_in(file):
+    """Return how many weeks each call of `one_in` and `in_turn` in a file of tests takes for everything."""
+    tree = ast.parse(file.read_text("utf-8"))
+    known = {
+        node.targets[0].id: node.value.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+    }
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            place = {"one_in": 0, "in_turn": 1}.get(node.func.attr)
+            if place is not None:
+                given = node.args[place]
+                found.append(given.value if isinstance(given, ast.Constant) else known[given.id])
+    return found
+
+
+def test_contributing_says_after_how_many_weeks_everything_has_run():
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    told = {}
+    for weeks, file in re.findall(r"^\| (\d+) \| [^|]+ \| `(tests/[^`]+)` \|$", text, re.M):
+        told.setdefault(file, set()).add(int(weeks))
+    found = {
+        path.relative_to(ROOT).as_posix(): set(weeks_in(path))
+        for path in (ROOT / "tests").rglob("test_*.py")
+        if re.search(r"\b(one_in|in_turn)\(", path.read_text("utf-8")) and path.name != Path(__file__).name
+    }
+    assert len(told) > 10 and told == found
 
 
 class Item:
