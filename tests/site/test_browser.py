@@ -8,7 +8,17 @@ from functools import cache
 import pytest
 from fontTools.ttLib import TTFont
 
-from tests.site.axe import EACH_COLOUR_ONCE, FEW, LOOKS, SOME_EXERCISES, SOME_TERMS, faults_in, prepare, told
+from tests.site.axe import (
+    EACH_COLOUR_ONCE,
+    FEW,
+    LOOKS,
+    SOME_CELLS,
+    SOME_EXERCISES,
+    SOME_TERMS,
+    faults_in,
+    prepare,
+    told,
+)
 from tests.site.reading import FRAMED, LOOKED_AT, MORE, PAGES, WRITTEN, read
 
 pytestmark = [pytest.mark.site, pytest.mark.browser]
@@ -90,7 +100,7 @@ def visit(profiles, url, weigh):
     """Open a page once, on a desktop and on a phone; the tests share what was seen, by axe as well.
 
     Axe looks at a page light on a desktop and dark on a phone, with each colour of highlighted code once, with a few
-    exercises of a set, a few terms of a list, and at the contrast of a few boxes of each kind. The frame around the
+    exercises of a set, a few cells of a notebook, a few terms of a list, and at the contrast of a few boxes of each kind. The frame around the
     text is the same on every page of the book: axe looks at it on the front page.
     """
     tab = profiles[True].new_page()
@@ -124,6 +134,7 @@ def visit(profiles, url, weigh):
             prepare(tab)
             tab.evaluate(EACH_COLOUR_ONCE)
             tab.evaluate(SOME_TERMS)
+            tab.evaluate(SOME_CELLS)
             if page.startswith(("exercises/", "solutions/")):
                 tab.evaluate(SOME_EXERCISES)
             part = "main" if page in FRAMED else "html"
