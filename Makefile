@@ -6,8 +6,8 @@
 PYTHON ?= python3
 VENV   := .venv/bin
 SETUP  := tools/setup.py $(if $(filter file,$(origin PYTHON)),,--this-python)
-PYTEST := $(VENV)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --nbval --nbval-current-env \
-            --nbval-sanitize-with tests/nbval-sanitize.cfg
+PYTEST := $(VENV)/python -m pytest -p tests.quick_start -n 2 --dist loadfile --no-loadscope-reorder \
+            --nbval --nbval-current-env --nbval-sanitize-with tests/nbval-sanitize.cfg
 
 .DEFAULT_GOAL := help
 .PHONY: help book serve lab test test-all exercises outputs measure format lock clean set-up-book set-up-course set-up-tests

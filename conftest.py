@@ -7,11 +7,17 @@ import sys
 from collections import Counter
 
 import pytest
+from xdist.scheduler import LoadFileScheduling
+
+from tests import weekly
 
 os.environ.setdefault("H2D_MACHINE", "stand-in")
 os.environ.setdefault("H2D_PROGRESS", "off")  # what the tests solve is nobody's progress
 # Two workers on two cores: PyTorch's threads would wait for each other's cores, and small tensors take ten times as long.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault(
+    weekly.VARIABLE, weekly.this_week()
+)  # the workers' week, also when the week ends meanwhile
 # The tests start Python hundreds of times: bytecode is kept, or each process would compile the library anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
@@ -52,7 +58,9 @@ FIRST = (
     "tests/lessons/test_errors.py",  # the same
     "tests/standins/torch_device/",
     "tests/site/test_pages.py",  # builds the site, which no file that comes later has to wait for
+    "tests/site/test_exercise_pages.py",
     "tests/exercises/test_sets.py",
+    "tests/exercises/test_answers.py",
     "tests/checking/test_corpora.py",
     "tests/exercises/test_mutants.py",
     "tests/exercises/test_answering.py",
@@ -62,14 +70,35 @@ FIRST = (
     "notebooks/",
     "solutions/",
 )
-LAST = ("tests/site/test_accessibility.py", "tests/site/test_browser.py", "tests/site/")
+LAST = ("tests/site/test_browser.py", "tests/site/test_controls.py", "tests/site/")
+# Files that one worker runs, one after the other: what the first has made in its process serves the second as well.
+TOGETHER = {
+    "tests/exercises/test_answers.py": "tests/exercises/test_sets.py",  # each solution is run and judged once
+    "tests/site/test_exercise_pages.py": "tests/site/test_pages.py",  # each page is parsed once
+    "tests/book/test_checks.py": "tests/checking/test_twins.py",  # each example of the check runs once
+    "tests/inspecting/test_showing.py": "tests/inspecting/test_listings.py",  # they show the same kernels
+}
 # The solution that runs as a notebook with every commit, in a kernel and compiled. The others do in `make test-all`, and
 # `tests/exercises/test_sets.py` runs all of them in its own process.
 WITH_A_KERNEL = "solutions/02-host-and-device.ipynb"
 
 
+def pytest_configure(config):
+    """Know the marker of tests that have their turns, and refuse a week that is none."""
+    config.addinivalue_line("markers", "one_in(parts): of the slow ones a part each week, in turns")
+    try:
+        weekly.check()
+    except ValueError as problem:
+        raise pytest.UsageError(str(problem)) from None
+
+
+def pytest_report_header():
+    """Say which week's parts run of what runs in turns."""
+    return f"week {weekly.this_week()} of what runs in turns ({weekly.VARIABLE} repeats a week; {weekly.ALL}: everything)"
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out the slow tests
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """Move files to the front and to the end; within a file the order stays. Mark what only `make test-all` runs."""
 
     def place(item) -> int:
@@ -83,7 +112,25 @@ def pytest_collection_modifyitems(items):
         if item.nodeid.startswith("solutions/") and not item.nodeid.startswith(WITH_A_KERNEL):
             item.add_marker("slow")
         if item.get_closest_marker("slow"):
-            item.add_marker(pytest.mark.timeout(4 * 3600))  # all mutants of a set take most of an hour
+            item.add_marker(pytest.mark.timeout(3600))
+    if not any("::" in each for each in config.args):  # a test that is named runs
+        left_out = weekly.left_out(items)
+        items[:] = [item for item in items if item not in left_out]
+        config.hook.pytest_deselected(items=[*left_out])
+
+
+class FilesTogether(LoadFileScheduling):
+    """Gives a worker a whole file, as `--dist loadfile` does, or all files that belong together."""
+
+    def _split_scope(self, nodeid):
+        file = super()._split_scope(nodeid)
+        return TOGETHER.get(file, file)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Schedule files that belong together as one."""
+    return FilesTogether(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def pytest_collection_finish():
@@ -124,6 +171,8 @@ def pytest_terminal_summary(terminalreporter):
     for file, taken in files.most_common(SLOWEST):
         terminalreporter.write_line(f"{taken:8.1f} s  {file}")
     if any(slow for _, slow in seconds):
-        terminalreporter.section("seconds of each kind of proof: with every commit, in make test-all alone")
+        terminalreporter.section(
+            f"seconds of each kind of proof: with every commit, in make test-all alone (week {weekly.this_week()})"
+        )
         for kind, (often, rarely) in sorted(kinds.items(), key=lambda each: -sum(each[1])):
             terminalreporter.write_line(f"{often:8.0f} s {rarely:8.0f} s  {kind}")

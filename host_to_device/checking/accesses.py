@@ -548,7 +548,10 @@ def of_shared(
     found = []
     for array, of in zip(arrays, made, strict=True):
         name = of.name or "a shared array"
-        if of.shape is not None:
+        if of.captured is not None:  # a device array of the module: a check works on a copy
+            array = np.array(array, order="C")
+            memory = Memory(array, name, "global", moment, report)
+        elif of.shape is not None:
             memory = Memory(array, name, "shared", moment, report)
         else:
             memory = dynamic = dynamic or Memory(array, name, "shared", moment, report, min(units))

@@ -54,12 +54,15 @@ KINDS = {
     "stopped": "no progress",
 }
 OF_A_BLOCK = "Put __syncthreads() between the two: in a block of several warps, threads of other warps race here as well."
+OF_THE_GRID = "Put this_grid().sync() between the two, let one thread own the element, or use an atomic."
 OR_TOO_EARLY = (
     "Or store a value in each local variable before its first read: this compiler cannot tell the two apart."
 )
 # Faults that another may have caused: a store beyond a local array destroys whatever lies there.
 UNCLEAR = ("crash", "stack overflow", "fault")
-WARP_FUNCTION = re.compile(r"\b__(?!syncthreads)\w+_sync\b|\b__syncwarp\b|\b__activemask\b|\blaneid\b")
+WARP_FUNCTION = re.compile(
+    r"\b__(?!syncthreads)\w+_sync\b|\b__syncwarp\b|\b__activemask\b|\blaneid\b|\btiled_partition\b|\bcoalesced_threads\b"
+)
 ONE_SCHEDULE = "With schedules=1 the check reports faults only. For races and unwritten outputs, give schedules=2 or more."
 NO_NOTES = "notes=True changes nothing here: the check has notes on performance for kernels in Python only."
 OF_RESULTS = ("order dependence", "uninitialised read")  # findings that a race, too, can explain
@@ -84,11 +87,17 @@ class RawRun:
         self, given: Any, options: CheckOptions, configuration: tuple, arguments: tuple, began: float
     ) -> None:
         from host_to_device.standins import cuda_cpp
+        from host_to_device.standins.cupy.generated import translated
         from host_to_device.standins.cupy.raw import RawKernel
 
         self.options, self.began, self.faults = options, began, cuda_cpp
         name = name_of(given)
-        self.kernel = RawKernel(given.code, name, tuple(given.options or ()))
+        self.kernel = RawKernel(
+            given.code,
+            name,
+            tuple(given.options or ()),
+            enable_cooperative_groups=bool(getattr(given, "enable_cooperative_groups", False)),
+        )
         self.file = f"<{name}.cu>"
         lines = given.code.splitlines(keepends=True)
         linecache.cache[self.file] = len(given.code), None, lines, self.file
@@ -106,8 +115,9 @@ class RawRun:
         self.arguments = arguments
         try:
             with self.uncounted():
+                translate = getattr(given, "translate_cucomplex", False)
                 module = cuda_cpp.compile(
-                    given.code,
+                    translated(given.code) if translate else given.code,
                     name_expressions=expressions_of(given),
                     options=tuple(given.options or ()),
                     warp_size=options.warp_size,
@@ -257,13 +267,17 @@ class RawRun:
         values, arrays = self.copies()
         passed = self.kernel._passed(self.function, values)
         launch = self.grid, self.block, passed
+        together = self.kernel.enable_cooperative_groups
         outputs = [arrays[name]._array for name in self.options.outputs]
         if schedule == 0:
-            watched = self.function(*launch, shared_mem=self.shared, seconds=seconds, strict=True)
+            watched = self.function(
+                *launch, shared_mem=self.shared, seconds=seconds, strict=True, cooperative=together
+            )
         else:
             watched = self.function.watched(
                 *launch,
                 shared_mem=self.shared,
+                cooperative=together,
                 seed=schedule,
                 seconds=seconds,
                 fill=fill,
@@ -365,6 +379,8 @@ class RawRun:
         pair = pair_of(access, other)
         kind = kind_of_race(seen.space, pair, self.beyond_warp)
         advice = advice_for(pair, access.block == other.block) if kind == "race" else self.advice_for_warp()
+        if access.block != other.block and self.kernel.enable_cooperative_groups:
+            advice = OF_THE_GRID
         text = race_text(element, seen.space, access, other, self.grid, self.block)
         more = (other.line,) if other.line != access.line else ()
         return self.finding(kind, text, access.line, *more, pair=pair, advice=advice, **about)

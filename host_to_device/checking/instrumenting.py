@@ -42,6 +42,10 @@ def instrumented(program: Program) -> tuple[Program, list[tuple[str, tuple[str, 
     """
     if any(hasattr(value, "py_func") for value in program.constants.values()):
         raise CannotWatch("it calls a function compiled by numba.njit")
+    if any(each.captured is not None for each in program.shared):
+        raise CannotWatch("it uses a device array of its module")
+    if any(_is_reduction(each) for tree in _trees(program) for each in ast.walk(tree)):
+        raise CannotWatch("it reduces an array")
     libraries = {getattr(each, "py_func", each) for each in random.DEVICE_FUNCTIONS}
     if any(
         getattr(each.original, "py_func", each.original) in libraries for each in program.functions.values()
@@ -58,6 +62,15 @@ def instrumented(program: Program) -> tuple[Program, list[tuple[str, tuple[str, 
     if len(sites) >= MOST_SITES:
         raise CannotWatch("it has too many accesses in its source")
     return replace(program, kernel=kernel, functions=functions), sites
+
+
+def _trees(program: Program) -> list[ast.FunctionDef]:
+    return [each.tree for each in (*program.functions.values(), program.kernel)]
+
+
+def _is_reduction(node: ast.AST) -> bool:
+    """Return whether a node is the name of a reduction of an array, whose accesses compiled code does not watch."""
+    return isinstance(node, ast.Name) and node.id.startswith(f"{PREFIX}array_")
 
 
 def _from_start(array: ast.expr, axis: int, number: int) -> ast.expr:

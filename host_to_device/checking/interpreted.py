@@ -36,7 +36,14 @@ from host_to_device.standins.numba_cuda.interpreting import (
     interpreted,
     lane_helpers,
 )
-from host_to_device.standins.numba_cuda.rewriting import BLOCK_SYNCS, PREFIX, WARP_SIZE, Program, syncs
+from host_to_device.standins.numba_cuda.rewriting import (
+    BLOCK_SYNCS,
+    GRID_SYNC,
+    PREFIX,
+    WARP_SIZE,
+    Program,
+    syncs,
+)
 
 
 @dataclass
@@ -185,6 +192,7 @@ class Watch(Interpreter):
         tracked = of_shared(shared, program.shared, self.moment, report)
         self.memories = list(dict.fromkeys(each.memory for each in tracked))
         self.shared = tuple(tracked)
+        self.states: dict[int, tuple] = {}  # of blocks that run at once: their barriers and warp operations
 
     @property
     def at(self) -> tuple[int, int]:
@@ -242,6 +250,10 @@ class Watch(Interpreter):
     def run_blocks(self, blocks: Iterable[int], arguments: tuple, share: float) -> None:
         began = time.monotonic()
         left = list(blocks)
+        if self.program.waits_for_grid:  # its blocks run at once: no sample would do
+            super().run(left, arguments)
+            self.ran += len(left)
+            return
         while left:
             block = left.pop(0)
             self.moment.epoch = 0
@@ -302,6 +314,55 @@ class Watch(Interpreter):
     def thread_ended(self) -> None:
         self.ended = time.monotonic()
 
+    # -- barriers of the grid
+
+    def shared_of(self, block: int) -> tuple:
+        copies = tuple(np.array(each.raw) for each in self.shared)
+        fresh = of_shared(copies, self.program.shared, self.moment, self.report)
+        own = [
+            old if each.captured is not None else new
+            for old, new, each in zip(self.shared, fresh, self.program.shared, strict=True)
+        ]
+        for memory in dict.fromkeys(each.memory for each in own if each not in self.shared):
+            memory.forget(self.fill)
+            self.memories.append(memory)
+        return tuple(own)
+
+    def enter(self, block: int) -> None:
+        self.moment.block = block
+        self.moment.epoch, self.moment.warps = self.states.pop(block, (0, {}))
+        self.moment.turn.clear()
+
+    def leave(self, block: int) -> None:
+        self.states[block] = self.moment.epoch, self.moment.warps
+        self.moment.warps = {}
+
+    def release_grid(self, arrived: dict[int, dict[int, Any]], blocks: int) -> None:
+        """Report threads that do not reach the barrier; whatever came before it comes before what follows."""
+        block, waiting = next(iter(arrived.items()))
+        thread, (_, line) = next(iter(waiting.items()))
+        self.moment.block = block
+        here = sum(map(len, arrived.values()))
+        gone = blocks * self.threads - here
+        other = next(
+            (asked[1] for each in arrived.values() for asked in each.values() if asked[1] != line), None
+        )
+        if gone:
+            text = (
+                f"{_threads(here)} at the barrier of the grid, but {gone:,} of the grid "
+                f"{'has' if gone == 1 else 'have'} left the kernel without reaching it"
+            )
+            self.barrier_fault("barrier divergence", line, thread, text)
+        elif other is not None:
+            text = (
+                f"some threads wait at the barrier of the grid in line {line}, others at that in line {other}"
+            )
+            self.barrier_fault("barrier divergence", line, thread, text)
+        self.moment.turn.clear()
+        for memory in self.memories:
+            memory.cells.clear()
+            memory.told.clear()
+
     # -- barriers and warp operations
 
     def release_block(self, waiting: dict[int, Any], answers: dict[int, Any]) -> None:
@@ -309,7 +370,14 @@ class Watch(Interpreter):
         for thread, asked in waiting.items():
             lines.setdefault(asked if type(asked) is int else asked[1], []).append(thread)
         gone = self.threads - len(waiting)
-        if waiting and gone:
+        if waiting and self.for_grid:
+            line, threads = next(iter(lines.items()))
+            text = (
+                f"{_threads(len(waiting))} at the barrier of line {line}, but {len(self.for_grid):,} of the same block "
+                f"at the barrier of the grid"
+            )
+            self.barrier_fault("barrier divergence", line, threads[0], text)
+        elif waiting and gone:
             line, threads = next(iter(lines.items()))
             text = (
                 f"{_threads(len(waiting))} at the barrier, but {gone:,} of the same block "
@@ -341,7 +409,7 @@ class Watch(Interpreter):
         groups: dict[tuple[int, str, Any, int], list[int]] = {}
         full = (1 << self.warp_size) - 1
         for thread, asked in waiting.items():
-            if type(asked) is not int and asked[0] not in BLOCK_SYNCS:
+            if type(asked) is not int and asked[0] not in (*BLOCK_SYNCS, GRID_SYNC):
                 mask = int(asked[2]) & full if len(asked) > 2 else full
                 # In warps of 64 lanes a mask may be a signed number: -1 names all lanes, as ~0 does.
                 where = self.whereabouts(thread) if asked[0] == "activemask" else asked[1]

@@ -47,7 +47,8 @@ def capability(value: object) -> str:
 
 def _bytes(array: SharedArray) -> int:
     """Return the bytes of a shared array; 0 for a dynamic one, whose size the launch gives."""
-    return math.prod(array.shape) * np.dtype(array.dtype).itemsize if array.shape else 0
+    in_shared = array.shape and array.captured is None
+    return math.prod(array.shape) * np.dtype(array.dtype).itemsize if in_shared else 0
 
 
 def broken(
@@ -93,7 +94,9 @@ def broken(
         )
     static = sum(map(_bytes, arrays))
     if static + dynamic > MAX_SHARED:
-        largest = max((each for each in arrays if each.shape), key=_bytes, default=None)
+        largest = max(
+            (each for each in arrays if each.shape and each.captured is None), key=_bytes, default=None
+        )
         found.append(
             Broken(
                 f"a block has {static + dynamic:,} bytes of shared memory; at most {MAX_SHARED:,} are allowed (compute "

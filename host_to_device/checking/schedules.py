@@ -32,7 +32,7 @@ from host_to_device.checking.report import Finding, Report
 from host_to_device.standins.copies import overlapping_copies
 from host_to_device.standins.numba_cuda import inferring
 from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStopped
-from host_to_device.standins.numba_cuda.interpreting import as_seen, shared_arrays
+from host_to_device.standins.numba_cuda.interpreting import as_seen, same_tuple, shared_arrays
 from host_to_device.standins.numba_cuda.launching import HAS_NUMBA, CUDADispatcher, Launch, time_limit
 from host_to_device.standins.numba_cuda.rewriting import WARP_SIZE, Program
 
@@ -608,7 +608,7 @@ def _arrays_in(value: Any, name: str) -> Iterator[tuple[str, np.ndarray]]:
 def _as_watched(value: Any, name: str, tracked: dict[str, Any]) -> Any:
     """Return an argument as the watched kernel gets it, the arrays of a tuple, too."""
     if isinstance(value, tuple):
-        return tuple(_as_watched(each, f"{name}[{k}]", tracked) for k, each in enumerate(value))
+        return same_tuple(value, [_as_watched(each, f"{name}[{k}]", tracked) for k, each in enumerate(value)])
     found = tracked.get(name)
     if found is None:
         return as_seen(value)

@@ -153,7 +153,8 @@ def _leaves(value: Any) -> Iterator[Any]:
 def _rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
     """Return an argument with `change` applied to what its tuples and hints contain."""
     if isinstance(value, tuple):
-        return tuple(_rebuilt(each, change) for each in value)
+        parts = [_rebuilt(each, change) for each in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     kind = type(value) if isinstance(value, hints.ArgHint) else _hint(value)
     return change(value) if kind is None else kind(_rebuilt(value.value, change))
 

@@ -14,6 +14,7 @@ import importlib.util
 import sys
 from collections.abc import Sequence
 from types import ModuleType
+from typing import Any
 
 # The module that each stand-in replaces; None if it had not been imported.
 replaced: dict[str, ModuleType | None] = {}
@@ -30,8 +31,10 @@ OF_CUPY = {
     **{
         f"cupy.{name}": f"{CUPY}.{name}"
         for name in (
+            "_core",
             "cuda",
             "cuda.compiler",
+            "cuda.cub",
             "cuda.device",
             "cuda.driver",
             "cuda.memory",
@@ -40,6 +43,7 @@ OF_CUPY = {
             "cuda.profiler",
             "cuda.runtime",
             "cuda.stream",
+            "cuda.thrust",
             "fft",
             "linalg",
             "random",
@@ -99,6 +103,70 @@ class CupyFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 finder = CupyFinder()
 
 
+class NumbaFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the stand-in's modules under the names below `numba.cuda`."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Return the spec of a module below `numba.cuda`; None for every other module.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            For a file of the stand-in's own, which Python would import a second time under Numba's name.
+        """
+        if not fullname.startswith("numba.cuda."):
+            return None
+        from host_to_device.standins.numba_cuda import modules
+
+        name = fullname.removeprefix("numba.cuda.")
+        if modules.is_known(name):
+            return importlib.machinery.ModuleSpec(fullname, self)
+        if "." not in name and importlib.util.find_spec(f"{modules.PACKAGE}.{name}") is not None:
+            raise ModuleNotFoundError(f"No module named '{fullname}'", name=fullname)
+        return None
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        """Return the stand-in's module."""
+        from host_to_device.standins.numba_cuda import modules
+
+        module = modules.module(spec.name.removeprefix("numba.cuda."))
+        self.own_spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Restore a module's own spec, which the import has overwritten; Numba's own modules have one."""
+        if self.own_spec is not None:
+            module.__spec__ = self.own_spec
+
+
+numba_finder = NumbaFinder()
+# What leads imports below numba.cuda to the real one where numba-cuda is installed, and its place.
+led_astray: list[tuple[int, importlib.abc.MetaPathFinder]] = []
+
+
+def names_of_numba_cuda() -> list[str]:
+    """Return the names of the imported modules below `numba.cuda`, of the real one or of the stand-in."""
+    return [name for name in sys.modules if name.startswith("numba.cuda.")]
+
+
+def lead_ufuncs(to_stand_in: bool) -> None:
+    """Let Numba's `vectorize` and `guvectorize` take the classes for CUDA from the stand-in, or from numba-cuda again."""
+    from numba.np.ufunc.decorators import GUVectorize, Vectorize
+
+    for decorator, name in ((Vectorize, "CUDAVectorize"), (GUVectorize, "CUDAGUFuncVectorize")):
+        registry = decorator.target_registry
+        module = f"{OF_NUMBA['numba.cuda']}.vectorizing" if to_stand_in else "numba.cuda.vectorizers"
+
+        def load(module: str = module, name: str = name) -> Any:
+            return getattr(importlib.import_module(module), name)
+
+        dict.pop(registry, "cuda", None)
+        dict.pop(registry.ondemand, "cuda", None)
+        registry.ondemand["cuda"] = load
+
+
 def names_bound_to(module: ModuleType) -> list[str]:
     """Return the names in the notebook (or script) that are bound to a module or to an object of it."""
     main = vars(sys.modules["__main__"])
@@ -144,7 +212,7 @@ def redirect() -> dict[str, list[str]]:
     too_early = bound_too_early()
     if too_early:
         return too_early
-    for name in names_of_cupy():
+    for name in (*names_of_cupy(), *names_of_numba_cuda()):
         replaced[name] = sys.modules.pop(name)
     for name, stand_in in OF_NUMBA.items():
         replaced[name] = sys.modules.get(name)
@@ -154,7 +222,11 @@ def redirect() -> dict[str, list[str]]:
 
         replaced["numba"] = vars(numba).get("cuda")
         numba.cuda = sys.modules["numba.cuda"]
-    sys.meta_path.insert(0, finder)
+        lead_ufuncs(to_stand_in=True)
+    for place, each in reversed(list(enumerate(sys.meta_path))):
+        if type(each).__name__ == "NumbaCudaFinder":
+            led_astray.insert(0, (place, sys.meta_path.pop(place)))
+    sys.meta_path[:0] = [finder, numba_finder]
     return {}
 
 
@@ -162,12 +234,17 @@ def restore() -> None:
     """Undo `redirect`; names that a notebook has imported stay as they are."""
     if not replaced:
         return
-    sys.meta_path.remove(finder)
-    for name in names_of_cupy():
-        del sys.modules[name]
+    for each in (finder, numba_finder):
+        sys.meta_path.remove(each)
+    while led_astray:
+        sys.meta_path.insert(*led_astray.pop(0))
+    for name in (*names_of_cupy(), *names_of_numba_cuda()):
+        if name not in OF_NUMBA:
+            del sys.modules[name]
     if "numba" in replaced:
         import numba
 
+        lead_ufuncs(to_stand_in=False)
         before = replaced.pop("numba")
         if before is None:
             del numba.cuda

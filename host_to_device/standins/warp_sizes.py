@@ -107,7 +107,7 @@ class OfWarpSize:
         from host_to_device.standins import cuda_cpp
         from host_to_device.standins.cupy import launching
         from host_to_device.standins.cupy.copying import copies, copy_back
-        from host_to_device.standins.cupy.generated import with_complex
+        from host_to_device.standins.cupy.generated import translated
         from host_to_device.standins.cupy.raw import RawKernel
 
         given = self.kernel
@@ -116,7 +116,7 @@ class OfWarpSize:
         sizes = dimensions(grid, "griddim", None), dimensions(block, "blockdim", None)
         shared = int(rest[1]) if len(rest) > 1 else 0
         module = cuda_cpp.compile(
-            with_complex(given.code),
+            translated(given.code) if given.translate_cucomplex else given.code,
             name_expressions=expressions_of(given),
             options=options,
             warp_size=self.warp_size,
@@ -126,6 +126,14 @@ class OfWarpSize:
         values = [on_stand_in.get(number, each) for number, each in enumerate(arguments)]
         passed = RawKernel(given.code, self.name, options)._passed(function, values)
         now = settings_now()
-        launching.launch(function, *sizes, passed, shared, seed=now.seed, seconds=now.seconds)
+        launching.launch(
+            function,
+            *sizes,
+            passed,
+            shared,
+            seed=now.seed,
+            seconds=now.seconds,
+            cooperative=given.enable_cooperative_groups,
+        )
         for number, copy in on_stand_in.items():
             copy_back(copy, arguments[number])

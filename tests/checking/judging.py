@@ -12,7 +12,7 @@ from tests.corpora.kernels.wrong.case import Wrong
 OF_ACCESSES = ("out of bounds", "race", "uninitialised read")  # findings that name an element
 # For a launch. Only kernels that make no progress take so long, or a machine that does other things: then the longer
 # time decides.
-SECONDS, PATIENT = 1, 10
+SECONDS, PATIENT = 0.3, 10
 
 
 def names_of(launch: Launch, inputs: tuple[str, ...]) -> tuple[str, ...]:

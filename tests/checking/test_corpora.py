@@ -13,6 +13,7 @@ from tests.corpora.kernels import corpus  # noqa: E402
 from tests.corpora.kernels.near import corpus as near  # noqa: E402
 from tests.corpora.kernels.wrong import corpus as wrong  # noqa: E402
 
+COMPILED_WITHIN = 4  # weeks: to compile a check takes seconds
 RIGHT = [*corpus.ALL, *near.ALL]
 
 
@@ -37,6 +38,7 @@ def test_a_right_kernel_is_not_accused_under_20_schedules(case):
 
 
 @pytest.mark.slow
+@pytest.mark.one_in(COMPILED_WITHIN)
 @pytest.mark.parametrize("case", by_name(wrong.ALL))
 def test_a_wrong_kernel_is_found_by_compiled_code_too(case):
     # The time has to end a loop of barriers: so many accesses could be the work of a large block.
@@ -44,6 +46,7 @@ def test_a_wrong_kernel_is_found_by_compiled_code_too(case):
 
 
 @pytest.mark.slow
+@pytest.mark.one_in(COMPILED_WITHIN)
 @pytest.mark.parametrize("case", by_name(RIGHT))
 def test_a_right_kernel_is_not_accused_by_compiled_code_either(case):
     assert alarms(case, interpreted=False) == []

@@ -68,6 +68,7 @@ def test_many_kernels(first):
 
 
 @pytest.mark.slow
+@pytest.mark.one_in(2)
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("first", [2000, 2002])
 def test_some_kernels_compiled(first):

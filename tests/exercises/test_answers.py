@@ -1,6 +1,8 @@
 """Every word of a task is checked: for each sentence an answer that ignores only this sentence, refused as it is quoted.
 
-The answers are in `solutions/answers/`, where `python -m tests.commands.exercises.answers` writes the quotations.
+The answers are in `solutions/answers/`, where `python -m tests.commands.exercises.answers` writes the quotations: it judges
+all of them. `make test` judges a right and a wrong one of each set, `make test-all` the others in turns, each within
+`WEEKS` weeks interpreted and compiled.
 """
 
 import re
@@ -15,6 +17,7 @@ from tests.commands.exercises.answers import main
 from tests.exercises.test_sets import ROOT, SOLUTIONS, parts, said_to, stand_in  # noqa: F401
 
 FILES = sorted((ROOT / "solutions" / "answers").glob("*.md"))
+WEEKS = 16
 OBJECTIVES = re.compile(r"^After this chapter you can\n\n((?:- .+\n(?:  .+\n)*)+)", re.M)
 
 
@@ -78,6 +81,7 @@ def test_an_exercise_keeps_three_right_answers_in_other_styles(path, part: Part,
     assert sum(each.right for each in those.answers) >= (1 if part.is_puzzle else 3)
 
 
+@pytest.mark.one_in(WEEKS)
 @pytest.mark.parametrize(("path", "part", "answer"), each_answer(right=False))
 def test_an_answer_that_ignores_words_of_the_task_gets_the_verdict_that_is_kept(path, part, answer, way):
     code = answer.code or next(each.code for each in part.wrong if each.title == answer.title)
@@ -87,6 +91,7 @@ def test_an_answer_that_ignores_words_of_the_task_gets_the_verdict_that_is_kept(
     assert said.startswith(answer.says)
 
 
+@pytest.mark.one_in(WEEKS)
 @pytest.mark.parametrize(("path", "part", "answer"), each_answer(right=True))
 def test_a_right_answer_in_another_style_is_right(path, part, answer, way):
     assert said_to(path, part, answer.code, way).startswith(f"{part.number} is right")

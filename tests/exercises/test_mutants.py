@@ -1,24 +1,27 @@
 """Mutants of the solutions: how they are made, how they are judged, and that the checks reject them all.
 
-`make test` judges a sample, `make test-all` every mutant of every set. What a check cannot tell from the solution,
-because it computes the same, stands in `equivalent.toml` with the reason.
+`make test` judges one, `make test-all` some of each set, in turns; `python -m tests.commands.exercises.mutate` judges all.
+What a check cannot tell from the solution, because it computes the same, stands in `equivalent.toml` with the reason.
 """
 
 import textwrap
 from collections import Counter
+from functools import cache
 
 import nbformat
 import pytest
 
 from authoring.solutions import BEGIN, END
 from host_to_device.exercises import definition
+from tests import weekly
 from tests.commands.exercises import mutate, mutating_cuda
 from tests.commands.exercises.mutate import Judged, Mutant, listed, mutants_of
 from tests.commands.exercises.mutating import OPERATORS, Change, changes, lines_that_differ
 from tests.commands.kernels import mutating as kernels
 
 SETS = sorted(mutate.SOLUTIONS.glob("*.ipynb"))
-SAMPLE = len(SETS)  # each takes some four seconds
+SAMPLE = len(SETS)
+WEEKS = 52  # after so many each mutant has had its turn: each takes some four seconds
 KERNEL = "@cuda.jit\ndef kernel(a, b, out):\n"
 HOST = "def host(x, n):\n"
 
@@ -183,12 +186,14 @@ def test_only_what_the_learner_writes_is_changed():
 
 
 def test_no_two_mutants_are_the_same_program():
-    texts = [change.text for path in SETS for source in solved(path) for change in changes(source)]
+    texts = [mutant.change.text for mutant in all_mutants()]
     assert len(set(texts)) == len(texts)
 
 
-def solved(path):
-    return [each.source for each in mutate.cells_of(path) if each.solution]
+@cache
+def all_mutants() -> list[Mutant]:
+    """Return the mutants of every set, made once: that takes seconds."""
+    return [mutant for path in SETS for mutant in mutants_of(path)]
 
 
 @pytest.mark.parametrize(
@@ -406,27 +411,29 @@ def test_an_entry_without_a_reason_is_refused(tmp_path, text, problem):
 
 
 def test_the_list_names_mutants_that_there_are_and_not_too_many():
-    every = [mutant for path in SETS for mutant in mutants_of(path)]
+    every = all_mutants()
     assert every and mutate.too_many(every, listed()) == []
 
 
 def test_a_sample_takes_every_set_and_many_operators():
-    every = [mutant for path in SETS for mutant in mutants_of(path)]
+    every = all_mutants()
     drawn = mutate.sample(every, SAMPLE)
     assert len(drawn) == SAMPLE and drawn == sorted(drawn, key=every.index)
     assert Counter(mutant.path for mutant in drawn) == dict.fromkeys(SETS, 1)
     assert len({mutant.change.operator for mutant in drawn}) >= SAMPLE - 2, "nearly all of them differ"
 
 
-@pytest.mark.parametrize("many", [1, pytest.param(SAMPLE, marks=pytest.mark.slow)])
-def test_a_sample_of_the_mutants_is_killed(many):
-    every = [mutant for path in SETS for mutant in mutants_of(path)]
-    found = list(mutate.judge_all(mutate.sample(every, many)))
-    assert len(found) == many and mutate.problems(found, listed()) == []
+def test_a_mutant_is_killed():
+    every = all_mutants()
+    found = list(mutate.judge_all(mutate.sample(every, 1)))
+    assert len(found) == 1 and mutate.problems(found, listed()) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", SETS, ids=lambda path: path.stem)
-def test_every_mutant_is_killed_or_equivalent_for_a_written_reason(path):
-    found = list(mutate.judge_all(mutants_of(path)))
-    assert len(found) >= 30 and mutate.problems(found, listed()) == []
+def test_mutants_are_killed_or_equivalent_for_a_written_reason(path):
+    every = mutants_of(path)
+    mutants = weekly.in_turn(every, WEEKS, path.stem)
+    assert len(every) >= 30 and mutants
+    found = list(mutate.judge_all(mutants))
+    assert len(found) == len(mutants) and mutate.problems(found, listed()) == []

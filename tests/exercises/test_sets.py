@@ -2,8 +2,8 @@
 
 `make test` judges the solution and a wrong answer of each exercise here, and interprets their kernels: the answer
 machinery, the checks and their hints are the same, and nothing is compiled. What the cells of a solution print is
-compared with what is stored. `make test-all` judges all answers here, interpreted and compiled, and runs the solutions
-as notebooks in kernels of their own; with every commit, one of them runs so (`conftest.py` of the project says which).
+compared with what is stored. `make test-all` judges all answers here, interpreted and compiled, in turns of `WEEKS`
+weeks, and runs the solutions as notebooks in kernels of their own; with every commit, one of them runs so (`conftest.py` of the project says which).
 """
 
 import configparser
@@ -34,6 +34,7 @@ from host_to_device.starting import machine
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = sorted((ROOT / "solutions").glob("*.ipynb"))
 STUB = set(STARTED)
+WEEKS = 6
 SANITIZED = configparser.RawConfigParser()
 SANITIZED.read(ROOT / "tests" / "nbval-sanitize.cfg")
 
@@ -314,6 +315,7 @@ def said_to(path: Path, part: Part, code: str, way: str) -> str:
     return " ".join(printed.split())
 
 
+@pytest.mark.one_in(WEEKS)
 @each_wrong()
 def test_a_wrong_answer_is_told_what_the_book_quotes_and_nothing_of_another(
     path: Path, part: Part, wrong: WrongAnswer, way: str
@@ -352,13 +354,17 @@ def installed(tmp_path_factory) -> Path:
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for path in [*ROOT.glob("LICENSE*"), *ROOT.glob("setup.*"), ROOT / "README.md", ROOT / "pyproject.toml"]:
         shutil.copyfile(path, source / path.name)
-    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    built = [*pip, "wheel", source, "--no-deps", "--no-build-isolation", "--wheel-dir", folder / "built"]
-    subprocess.run(built, check=True, cwd=folder, capture_output=True, timeout=300)
-    wheel = next((folder / "built").glob("*.whl"))
-    target = [*pip, "install", "--no-deps", "--no-index", "--target", folder / "site", wheel]
+    # As pip builds them, in one process.
+    build = f"from setuptools import build_meta as b; b.build_wheel({BUILT!r}); b.build_sdist({BUILT!r})"
+    subprocess.run([sys.executable, "-c", build], check=True, cwd=source, capture_output=True, timeout=300)
+    wheel = next((source / BUILT).glob("*.whl"))
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "install"]
+    target = [*pip, "--no-deps", "--no-index", "--no-compile", "--target", folder / "site", wheel]
     subprocess.run(target, check=True, cwd=folder, capture_output=True, timeout=300)
     return folder / "site"
+
+
+BUILT = "built"  # the folder for what is built, in that of the sources
 
 
 def test_the_wheel_has_the_title_and_the_checks_of_every_set_and_no_solution(installed):
@@ -372,11 +378,8 @@ def test_the_wheel_has_the_title_and_the_checks_of_every_set_and_no_solution(ins
         assert not any(each.get("outputs") or each.get("execution_count") for each in written.cells)
 
 
-def test_a_source_distribution_has_the_files_that_the_wheel_is_built_from(installed, tmp_path):
-    code = f"from setuptools import build_meta; build_meta.build_sdist({str(tmp_path)!r})"
-    source = installed.parent / "source"
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=source, capture_output=True, timeout=300)
-    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
+def test_a_source_distribution_has_the_files_that_the_wheel_is_built_from(installed):
+    with tarfile.open(next((installed.parent / "source" / BUILT).glob("*.tar.gz"))) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     needed = {
         path.relative_to(ROOT).as_posix() for path in [*SOLUTIONS, *(ROOT / "measurements").glob("*.json")]
@@ -455,6 +458,7 @@ def as_colab_leaves_it(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode
     return notebook
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "path",  # one set with every commit, since each takes as long as a learner who knows all the answers
     [pytest.param(path, marks=() if path.stem.startswith("02") else pytest.mark.slow) for path in SOLUTIONS],

@@ -76,7 +76,16 @@ EACH_COLOUR_ONCE = """() => {
 
 # Leaves the first exercises of a set: a page repeats the same boxes for each of its twelve to fifteen.
 SOME_EXERCISES = """() => [...document.querySelectorAll("main section section:has(> h2)")]
-    .slice(4).forEach(exercise => exercise.remove())"""
+    .slice(3).forEach(exercise => exercise.remove())"""
+
+# Leaves the first cells of a notebook, and of the later ones those that show something besides code and plain text.
+SOME_CELLS = """() => [...document.querySelectorAll("main .cell")].slice(20)
+    .filter(cell => !cell.querySelector("svg, img, table, iframe, button:not(.copybtn), input, select"))
+    .forEach(cell => cell.remove())"""
+
+# Leaves the first terms of a long list of definitions, such as the glossary: each of its terms is the same boxes.
+SOME_TERMS = """() => [...document.querySelectorAll("main dl > *")]
+    .filter(each => [...each.parentElement.children].indexOf(each) >= 40).forEach(each => each.remove())"""
 
 FEW = 3  # boxes of each kind: one may lie below another box, where axe cannot tell
 LOOKS = [(1280, "light"), (390, "dark")], [(1280, "dark"), (390, "light")]

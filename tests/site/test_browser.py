@@ -1,17 +1,25 @@
-"""Every page in a real browser: it opens cleanly, is light and quick, and its controls work."""
+"""Every page in a real browser: it opens cleanly, is light and quick, and axe finds no serious fault."""
 
 import gzip
 import re
-import statistics
 from dataclasses import dataclass, field
 from functools import cache
 
 import pytest
 from fontTools.ttLib import TTFont
 
-from book import address
-from tests.site.axe import EACH_COLOUR_ONCE, FEW, LOOKS, SOME_EXERCISES, faults_in, prepare, told
-from tests.site.reading import FRAMED, LOOKED_AT, MORE, NOTEBOOKS, PAGES, WRITTEN, read
+from tests.site.axe import (
+    EACH_COLOUR_ONCE,
+    FEW,
+    LOOKS,
+    SOME_CELLS,
+    SOME_EXERCISES,
+    SOME_TERMS,
+    faults_in,
+    prepare,
+    told,
+)
+from tests.site.reading import FRAMED, LOOKED_AT, MORE, PAGES, WRITTEN, read
 
 pytestmark = [pytest.mark.site, pytest.mark.browser]
 
@@ -92,10 +100,9 @@ def visit(profiles, url, weigh):
     """Open a page once, on a desktop and on a phone; the tests share what was seen, by axe as well.
 
     Axe looks at a page light on a desktop and dark on a phone, with each colour of highlighted code once, with a few
-    exercises of a set, and at the contrast of a few boxes of each kind. The frame around the text is the same on every page of the book: axe looks at
-    it on the front page.
+    exercises of a set, a few cells of a notebook, a few terms of a list, and at the contrast of a few boxes of each kind. The frame around the
+    text is the same on every page of the book: axe looks at it on the front page.
     """
-
     tab = profiles[True].new_page()
     tab.emulate_media(reduced_motion="reduce")
     seen, responses = Visit(), []
@@ -126,6 +133,8 @@ def visit(profiles, url, weigh):
         if page in LOOKED_AT:  # `make test-all` looks at all pages whole
             prepare(tab)
             tab.evaluate(EACH_COLOUR_ONCE)
+            tab.evaluate(SOME_TERMS)
+            tab.evaluate(SOME_CELLS)
             if page.startswith(("exercises/", "solutions/")):
                 tab.evaluate(SOME_EXERCISES)
             part = "main" if page in FRAMED else "html"
@@ -201,88 +210,3 @@ def test_a_page_fits_a_phone(visit, page):
 def test_axe_finds_no_serious_fault(visit, page):
     found = visit(page).accessibility
     assert not found, told(found)
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-def test_search_finds_a_word_of_the_book(open_tab, url, width):
-    page = open_tab(f"{url}{WRITTEN[1]}.html", width=width)
-    page.locator("button.search-button__button:visible").first.click()
-    page.locator("#pst-search-dialog input[name=q]").fill("device")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/search.html?q=device")
-    page.locator("#search-results li p.context").first.wait_for()
-    assert ".pdf" not in page.locator("#search-results").inner_text(), (
-        "a result quotes the buttons, not the text"
-    )
-    page.locator("#search-results li a").first.click()
-    page.wait_for_load_state()
-    assert "device" in page.locator("main").inner_text().lower()
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-def test_dark_mode_darkens_the_page_and_stays(open_page, url, width):
-    page = open_page(f"{url}index.html", width=width, color_scheme="light")
-    for _ in range(3):  # the switch goes round: automatic, light, dark
-        if page.evaluate("document.documentElement.dataset.theme") != "dark":
-            page.locator("button.theme-switch-button:visible").first.click()
-    assert brightness(page) < 60
-    page.goto(f"{url}{WRITTEN[1]}.html")
-    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
-    assert brightness(page) < 60
-
-
-def test_the_page_follows_the_system_into_the_dark(open_page, url):
-    assert brightness(open_page(f"{url}index.html", color_scheme="light")) > 200
-    assert brightness(open_page(f"{url}index.html", color_scheme="dark")) < 60
-
-
-def brightness(page) -> float:
-    """Return how bright the page's background is, from 0 to 255."""
-    page.wait_for_timeout(300)  # colours fade
-    colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    return statistics.fmean(map(float, re.findall(r"[\d.]+", colour)[:3]))
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-def test_the_menu_leads_to_a_chapter(open_tab, url, width):
-    page = open_tab(f"{url}index.html", width=width)
-    if width == 390:
-        page.locator("button.primary-toggle:visible").first.click()
-    page.locator(f'.bd-docs-nav a[href="{WRITTEN[1]}.html"]:visible').click()
-    page.wait_for_url(f"**/{WRITTEN[1]}.html")
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-def test_next_and_previous_are_within_reach(open_tab, url, width):
-    page = open_tab(f"{url}{WRITTEN[1]}.html", width=width)
-    page.locator("a.right-next").click()
-    page.wait_for_url(f"**/{WRITTEN[2]}.html")
-    page.locator("a.left-prev").click()
-    page.wait_for_url(f"**/{WRITTEN[1]}.html")
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-def test_the_colab_button_is_within_reach(open_tab, url, width):
-    page = open_tab(f"{url}{NOTEBOOKS[0]}.html", width=width)
-    page.locator(".dropdown-launch-buttons > button").click()
-    button = page.locator(".dropdown-launch-buttons a[href*='colab']")
-    button.wait_for()
-    box = button.bounding_box()
-    assert box["x"] >= 0 and box["x"] + box["width"] <= width
-    assert button.get_attribute("href") == address.read().colab(f"{NOTEBOOKS[0]}.ipynb")
-
-
-@pytest.mark.parametrize("lost", ["nowhere", "a/b/c.html", "{prefix}nowhere", "{prefix}a/b/c"])
-def test_a_wrong_address_leads_back(open_tab, url, lost):
-    prefix = address.read().site_path.lstrip("/")
-    page = open_tab(url + lost.format(prefix=prefix))
-    assert "Page not found" in page.locator("h1:visible").inner_text()
-    ink = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--h2d-ink')")
-    assert ink.strip(), "the book's style sheet is missing"
-    page.locator("main form input[name=q]").fill("device")
-    page.keyboard.press("Enter")
-    page.locator("#search-results li a").first.wait_for()
-    page.go_back()
-    page.locator("main a", has_text="front page").click()
-    page.wait_for_url(f"{url}{prefix}index.html")
-    assert page.locator("h1:visible").count()

@@ -16,6 +16,7 @@ from host_to_device.standins.cuda_cpp.errors import (
     KernelFault,
     KernelStopped,
     LaunchError,
+    TogetherError,
     TooLarge,
 )
 from host_to_device.standins.cuda_cpp.modules import Function, Module, compile
@@ -31,6 +32,7 @@ __all__ = [
     "LaunchError",
     "Module",
     "Parameter",
+    "TogetherError",
     "TooLarge",
     "compile",
     "compiles_for_gpu",

@@ -300,7 +300,11 @@ def allocate(nbytes: int) -> np.ndarray:
 
 def owns(array: np.ndarray) -> bool:
     """Return whether an array's first element lies in memory from `allocate`."""
-    address = array.__array_interface__["data"][0]
+    return owns_address(array.__array_interface__["data"][0])
+
+
+def owns_address(address: int) -> bool:
+    """Return whether an address lies in the arena of this process, or in one of its parent's."""
     return any(each.owns(address) for each in (arena(), *_earlier))
 
 

@@ -33,6 +33,10 @@ class LaunchError(ValueError):
     """The launch exceeds a limit of the device: threads, blocks or shared memory."""
 
 
+class TogetherError(LaunchError):
+    """A cooperative launch has more blocks than the device runs at the same time."""
+
+
 class ArgumentError(TypeError):
     """The arguments do not fit the kernel's parameters."""
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from host_to_device.hardware import gpus
 from host_to_device.hardware.launch_limits import MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS
 from host_to_device.standins.cuda_cpp import arena, building, compiler, faults, lines, races, sources, worker
 from host_to_device.standins.cuda_cpp.building import Source
@@ -21,12 +22,13 @@ from host_to_device.standins.cuda_cpp.errors import (
     KernelFault,
     KernelStopped,
     LaunchError,
+    TogetherError,
 )
 from host_to_device.standins.cuda_cpp.parameters import Parameter, Passed
 
 WARP_SIZES = (32, 64)
 
-REQUEST = struct.Struct("<4Q9Q3Q3Qd")
+REQUEST = struct.Struct("<4Q10Q3Q3Qd")
 NONSENSE = (
     0xFF  # every byte of shared memory at first: as floats these are NaN, which no sum or maximum hides
 )
@@ -85,6 +87,7 @@ class Function:
         seed: int | None = None,
         seconds: float = 60.0,
         strict: bool = False,
+        cooperative: bool = False,
     ) -> races.Watched | None:
         """Run the kernel and return when it has ended.
 
@@ -105,6 +108,8 @@ class Function:
         strict
             Whether to judge warps as a check does, and to stop early when no thread gets on. Then what was found about
             warps is returned, else None.
+        cooperative
+            Whether it is a cooperative launch: its blocks wait for each other at the grid's barrier.
 
         Raises
         ------
@@ -117,7 +122,7 @@ class Function:
         KernelStopped
             If the kernel has not ended within `seconds`.
         """
-        return self._run(grid, block, args, shared_mem, seed, seconds, strict=strict)
+        return self._run(grid, block, args, shared_mem, seed, seconds, strict=strict, cooperative=cooperative)
 
     def watched(
         self,
@@ -133,6 +138,7 @@ class Function:
         locals_begin: str = "pattern",
         patterns: bool = False,
         ascending: bool = False,
+        cooperative: bool = False,
     ) -> races.Watched:
         """Run the kernel in the random order of a seed and watch every access to global and shared memory.
 
@@ -177,6 +183,7 @@ class Function:
             requested if watch else (),
             locals_begin,
             True,
+            cooperative,
         )
 
     def _run(
@@ -192,6 +199,7 @@ class Function:
         outputs: tuple = (),
         locals_begin: str = "",
         strict: bool = False,
+        cooperative: bool = False,
     ) -> races.Watched | None:
         grid, block = _size("grid", grid, MAX_GRID), _size("block", block, MAX_BLOCK)
         threads = math.prod(block)
@@ -204,8 +212,12 @@ class Function:
             )
         if not seconds > 0:
             raise LaunchError(f"a time limit of {seconds} s")
-        values, offsets, arrays = self._pack(args)
         module, blocks = self.module, math.prod(grid)
+        if cooperative and blocks > (most := self.most_together(threads, shared_mem)):
+            raise TogetherError(
+                f"a cooperative launch of {blocks:,} blocks of {threads} threads: at most {most} run at the same time"
+            )
+        values, offsets, arrays = self._pack(args)
         with worker.lock:
             shared = arena.arena()
             if isinstance(shared, arena.PrivateArena):
@@ -216,7 +228,13 @@ class Function:
                 shared.settle()
             control = module.control
             control[:] = 0
-            alone = seed is not None or blocks == 1 or module.changes or threads * blocks < worker.SMALL
+            alone = (
+                cooperative
+                or seed is not None
+                or blocks == 1
+                or module.changes
+                or threads * blocks < worker.SMALL
+            )
             count = 1 if alone else min(worker.cores(), blocks)
             request = REQUEST.pack(
                 shared.base,
@@ -232,6 +250,7 @@ class Function:
                 watch,
                 fill,
                 strict,
+                cooperative,
                 *grid,
                 *block,
                 float(min(seconds, 1e9)),
@@ -260,6 +279,29 @@ class Function:
             fault.watched = watched
             raise fault
         return watched
+
+    def most_together(self, threads: int, shared_mem: int) -> int:
+        """Return how many blocks run at the same time on the device whose limits the stand-in has.
+
+        Registers, which the stand-in's kernels do not have, lower this number further on a GPU.
+
+        Parameters
+        ----------
+        threads
+            Threads in a block.
+        shared_mem
+            Dynamic shared memory of a block, in bytes.
+        """
+        gpu = gpus.find("T4")
+        of_one = gpu.architecture
+        warps = -(-threads // of_one.warp_size)
+        most = min(
+            of_one.blocks_per_multiprocessor, of_one.threads_per_multiprocessor // of_one.warp_size // warps
+        )
+        shared = self.shared_size_bytes + shared_mem
+        if shared:
+            most = min(most, of_one.shared_per_multiprocessor // shared)
+        return most * gpu.multiprocessors
 
     def _pack(self, args: Iterable[Any]) -> tuple[bytes, tuple[int, ...], list[Passed]]:
         """Return the arguments' bytes, the offset of each, and the arrays among them."""

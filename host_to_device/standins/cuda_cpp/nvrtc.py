@@ -13,8 +13,11 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from host_to_device.standins.cuda_cpp import compiler
 from host_to_device.standins.cuda_cpp.errors import CompileError, SourceError
 from host_to_device.standins.cuda_cpp.sources import FILE
+
+OWN_HEADERS = ("cupy/complex.cuh", "thrust/complex.h")  # CuPy has them for NVRTC
 
 ARCHITECTURE = "sm_75"  # the oldest that CUDA 13 compiles for
 
@@ -55,6 +58,13 @@ def _headers() -> tuple[str, ...]:
     """Return the option for CUDA's own headers (`cuda_fp16.h`); none where they are not installed."""
     found = (path.parent for folder in _packages() for path in sorted(folder.glob("*/include/cuda_fp16.h")))
     return tuple(f"-I{path}" for path in found)[:1]
+
+
+@functools.cache
+def _own_headers() -> tuple[tuple[str, str], ...]:
+    """Return the names and texts of the stand-in's headers that NVRTC takes in place of CuPy's."""
+    text = compiler.INCLUDE.joinpath("cupy/complex.cuh").read_text()
+    return tuple((name, text) for name in OWN_HEADERS)
 
 
 def is_installed() -> bool:
@@ -100,7 +110,13 @@ def compiles_for_gpu(
     library, program = _library(), ctypes.c_void_p()
     given = [f"--gpu-architecture={arch}", *options, *_headers()]
     text = (ctypes.c_char_p * len(given))(*(option.encode() for option in given))
-    status = library.nvrtcCreateProgram(ctypes.byref(program), source.encode(), FILE.encode(), 0, None, None)
+    names, texts = (
+        (ctypes.c_char_p * len(OWN_HEADERS))(*each)
+        for each in zip(*((name.encode(), text.encode()) for name, text in _own_headers()), strict=True)
+    )
+    status = library.nvrtcCreateProgram(
+        ctypes.byref(program), source.encode(), FILE.encode(), len(OWN_HEADERS), texts, names
+    )
     if status:
         raise CompileError(f"NVRTC does not start: error {status}")
     try:

@@ -21,7 +21,9 @@ from host_to_device.standins.cupy import (
     creation,
     cuda,
     files,
+    functional,
     manipulation,
+    polynomials,
     products,
     searching,
 )
@@ -73,7 +75,7 @@ AxisError, ComplexWarning, RankWarning, TooHardError, VisibleDeprecationWarning,
     )
 )
 
-for _part in (converting, creation, manipulation, calculation, searching, products, files):
+for _part in (converting, creation, manipulation, calculation, searching, products, files, functional):
     for _name, _value in vars(_part).items():
         # The module's own functions, under all their names, and instances of its own classes.
         if not _name.startswith("_") and _part.__name__ in (
@@ -83,13 +85,16 @@ for _part in (converting, creation, manipulation, calculation, searching, produc
             globals()[_name] = _value
 globals().update(_UFUNCS)
 globals().update(_FORWARDED)
+vectorize = functional.vectorize
+for _name in ("poly", "poly1d", "polyadd", "polymul", "polysub", "polyval", "roots"):
+    globals()[_name] = getattr(polynomials, _name)
 for _name in _RULES:
     globals()[_name] = _checked(_name, globals()[_name])
 
 # Loaded when a program first uses them, so that `import cupy` costs no more than importing NumPy does: the kernels
 # bring the compiler of CUDA C++. By name, the module of this package that has it.
 _KERNELS = ("ElementwiseKernel", "ReductionKernel", "RawKernel", "RawModule")
-_MODULES = ("random", "fft", "linalg", "testing")
+_MODULES = ("random", "fft", "linalg", "testing", "_core")
 _LATER = {**dict.fromkeys(_KERNELS, "kernels"), "fuse": "fusion", **{name: name for name in _MODULES}}
 
 
@@ -153,7 +158,7 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     own = {name for name, value in globals().items() if not isinstance(value, ModuleType)}
-    return sorted(own - {"annotations", "Any", "ModuleType"} | {*_LATER, "cuda", "exceptions"})
+    return sorted(own - {"annotations", "Any", "ModuleType"} | {*_LATER, "cuda", "exceptions"} - {"_core"})
 
 
 _Base._package = sys.modules[__name__]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import operator
 import pickle
@@ -13,7 +14,7 @@ import numpy as np
 
 from host_to_device.standins import events
 from host_to_device.standins.cupy import exchange, indexing, methods
-from host_to_device.standins.cupy.base import Base, adopt, cast, check_dtype, order_of, view_of
+from host_to_device.standins.cupy.base import Base, adopt, cast, check_dtype, order_of, reach, view_of
 from host_to_device.standins.cupy.converting import array
 from host_to_device.standins.cupy.cuda.device import Device
 from host_to_device.standins.cupy.cuda.memory import MemoryPointer, UnownedMemory, memory_of, new_array
@@ -67,7 +68,8 @@ class ndarray(Operators, methods.Calculation, Base):
     memptr
         Pointer to the device memory to use; None for new memory with undefined contents.
     strides
-        Bytes from one element to the next along each axis, where `memptr` is given.
+        Bytes from one element to the next along each axis; in new memory they must not lead beyond what an array without
+        gaps has.
     order
         `C` or `F`.
 
@@ -79,7 +81,24 @@ class ndarray(Operators, methods.Calculation, Base):
 
     __slots__ = ()
 
+    def __new__(cls, *args: Any, _obj: Any = None, _no_init: bool = False, **kwargs: Any) -> Any:
+        """Make the array; a subclass gets a call of `__array_finalize__`, as in CuPy (core.pyx)."""
+        made = object.__new__(cls)
+        if not _no_init:
+            made._init(*args, **kwargs)
+            if cls is not ndarray:
+                made.__array_finalize__(_obj)
+        return made
+
     def __init__(
+        self, shape: Any, dtype: Any = float, memptr: Any = None, strides: Any = None, order: str | None = "C"
+    ) -> None:
+        pass  # `__new__` has done it: a subclass may take other arguments
+
+    def __array_finalize__(self, obj: Any) -> None:
+        """Do nothing: for subclasses, which get the array that they come from."""
+
+    def _init(
         self, shape: Any, dtype: Any = float, memptr: Any = None, strides: Any = None, order: str | None = "C"
     ) -> None:
         if shape is None:
@@ -90,13 +109,13 @@ class ndarray(Operators, methods.Calculation, Base):
         shape = tuple(map(operator.index, sizes))
         if any(size < 0 for size in shape):
             raise ValueError("Negative dimensions are not allowed")
-        order = "C" if order is None or order_of(order, "CFA") == "C" else "F"  # A counts as F, as in CuPy
+        order = "C" if order is None or order_of(order) == "C" else "F"  # A and K count as F, as in CuPy
         dtype = check_dtype(dtype)
         self.base = None
         if memptr is None:
-            if strides is not None:
-                raise ValueError("memptr is required if strides is given.")
             self._array = new_array(shape, dtype, order)
+            if strides is not None:
+                self._array = _strided(self._array, tuple(strides))
             return
         if strides is None and order == "F":
             strides = np.empty(shape, dtype, order="F").strides if 0 not in shape else None
@@ -163,7 +182,7 @@ class ndarray(Operators, methods.Calculation, Base):
         """View of the imaginary parts; of real numbers, zeros."""
         if self.dtype.kind == "c":
             return view_of(self._array.imag, self)
-        zeros = ndarray(self.shape, self.dtype)
+        zeros = ndarray.__new__(type(self), self.shape, self.dtype)
         zeros.fill(0)
         return zeros
 
@@ -376,9 +395,9 @@ class ndarray(Operators, methods.Calculation, Base):
             events.operated("copy")
         return adopt(target)
 
-    def copy(self, order: str = "C") -> ndarray:
+    def copy(self, order: str | None = "C") -> ndarray:
         """Return a copy on the device."""
-        target = new_like(self._array, self.dtype, order.upper())
+        target = new_like(self._array, self.dtype, "K" if order is None else order.upper())
         target[...] = self._array
         if target.size:
             events.operated("copy")
@@ -391,23 +410,27 @@ class ndarray(Operators, methods.Calculation, Base):
         return self.copy()
 
     def view(self, dtype: Any = None, type: Any = None) -> ndarray:
-        """Return the same memory read as another dtype.
+        """Return the same memory read as another dtype, or as an array of another class.
 
         Raises
         ------
         ValueError
-            If the elements have another size and the last axis cannot be divided into them.
+            If the class is none of arrays, or the elements have another size and the last axis cannot be divided into them.
         """
-        if type is not None:
-            raise NotInStandIn(missing("ndarray.view(type=...)"))
+        if isinstance(dtype, builtins.type) and issubclass(dtype, ndarray):
+            if type is not None:
+                raise ValueError("Cannot specify output type twice.")
+            dtype, type = None, dtype
+        if type is not None and not (isinstance(type, builtins.type) and issubclass(type, ndarray)):
+            raise ValueError("Type must be a sub-type of ndarray type")
         if dtype is None:
-            return view_of(self._array.view(), self)
+            return view_of(self._array.view(), self, type)
         dtype = check_dtype(dtype)
         if dtype.itemsize != self.itemsize and self.ndim == 0:
             raise ValueError(
                 "Changing the dtype of a 0d array is only supported if the itemsize is unchanged"
             )
-        return view_of(self._array.view(dtype), self)
+        return view_of(self._array.view(dtype), self, type)
 
     def fill(self, value: Any) -> None:
         """Set all elements to one number."""
@@ -485,6 +508,26 @@ class ndarray(Operators, methods.Calculation, Base):
         if ours is func or not all(issubclass(kind, Base | np.ndarray) for kind in types):
             return NotImplemented
         return ours(*args, **kwargs)
+
+
+def _strided(array: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
+    """Return new memory with other strides (core.pyx, `_init`).
+
+    Raises
+    ------
+    ValueError
+        If there is not one for each axis, one is negative, or the last element would lie beyond the memory.
+    """
+    if len(strides) != array.ndim:
+        raise ValueError("len(shape) != len(strides)")
+    before, nbytes = reach(array.shape, strides, array.itemsize)
+    if before:
+        raise ValueError("ndarray() with strides currently does not allow negative strides")
+    if nbytes > array.nbytes:
+        raise ValueError(
+            f"ndarray() with strides must stay withing a contiguous size of {array.nbytes} but got {nbytes}."
+        )
+    return np.lib.stride_tricks.as_strided(array, array.shape, strides)
 
 
 def new_like(array: np.ndarray, dtype: np.dtype, order: str) -> np.ndarray:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from host_to_device.standins import events
+from host_to_device.standins.cuda_cpp import arena
 from host_to_device.standins.cupy.cuda.memory import UnownedMemory, memory_of, new_array
 from host_to_device.standins.numba_cuda.layouts import extent
 from host_to_device.standins.numba_cuda.memory import MARK
@@ -97,18 +98,37 @@ def check_fits(value: Any, dtype: np.dtype) -> None:
         np.zeros((), dtype)[()] = value
 
 
+def check_long(value: Any) -> None:
+    """Raise CuPy's OverflowError for a Python integer that no dtype holds: CuPy passes every one to a kernel."""
+    if type(value) is int and not -(1 << 63) <= value < 1 << 64:
+        raise OverflowError("Python int too large to convert to C long")
+
+
 def adopt(array: np.ndarray, base: Any = None) -> Any:
     """Return an array over a NumPy array that lies in device memory, or is empty."""
-    result = Base._final.__new__(Base._final)
+    result = object.__new__(Base._final)
     result._array, result.base = array, base
     return result
 
 
-def view_of(array: np.ndarray, source: Any) -> Any:
-    """Return a view of an array's memory."""
-    result = Base._final.__new__(Base._final)
+def adopt_like(array: np.ndarray, *sources: Any) -> Any:
+    """Return an array as `adopt` does, of the subclass of the first source that has one (_kernel.pyx, `ufunc.__call__`)."""
+    for source in sources:
+        if isinstance(source, Base) and type(source) is not Base._final:
+            result = object.__new__(type(source))
+            result._array, result.base = array, None
+            result.__array_finalize__(source)
+            return result
+    return adopt(array)
+
+
+def view_of(array: np.ndarray, source: Any, kind: type[Base] | None = None) -> Any:
+    """Return a view of an array's memory, of the array's own class or of another one."""
+    result = object.__new__(kind or type(source))
     result._array = array
     result.base = source if source.base is None else source.base
+    if type(result) is not Base._final:
+        result.__array_finalize__(source)
     return result
 
 
@@ -131,7 +151,8 @@ def from_interface(owner: Any) -> Any:
     description = owner.__cuda_array_interface__
     if description.get("mask") is not None:
         raise ValueError("CuPy currently does not support masked arrays.")
-    if description.get("stand-in") != MARK:
+    # Another library's object may describe the stand-in's own memory, without its mark.
+    if description.get("stand-in") != MARK and not arena.owns_address(description["data"][0] or 0):
         raise TypeError("this array is not in the stand-in's memory: copy it to the host, then cp.asarray it")
     shape, dtype = tuple(description["shape"]), np.dtype(description["typestr"])
     strides = description.get("strides")
@@ -158,6 +179,7 @@ def operand(value: Any) -> Any:
     if isinstance(value, Base):
         return value._array
     if type(value) in NUMBERS or isinstance(value, np.generic):
+        check_long(value)
         return value
     if not isinstance(value, np.ndarray) and hasattr(value, "__cuda_array_interface__"):
         return from_interface(value)._array

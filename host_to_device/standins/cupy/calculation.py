@@ -77,7 +77,34 @@ around, round, round_ = (
 _QUANTILES = (
     "a, q, axis=None, out=None, overwrite_input=False, method='linear', keepdims=False, *, interpolation=None"
 )
-_GIVEN = "a, q, axis, out, interpolation or method, keepdims"
+_GIVEN = "a, q, axis, out, overwrite_input, interpolation or method, keepdims"
+
+
+def _sorted_in_place(a: Any, axis: Any, whole: bool = True) -> None:
+    """Sort an array that a statistic may overwrite, as CuPy sorts it: along one axis, or as one row in C order.
+
+    An array of which CuPy first makes a copy, since its elements are not in that order, stays as it is.
+
+    Parameters
+    ----------
+    a, axis
+        The array, and the axis of the statistic.
+    whole
+        Whether CuPy sorts it whole, which it does along the last axis only, or partitions it.
+
+    Raises
+    ------
+    NotImplementedError
+        If CuPy would have to sort along another axis than the last.
+    """
+    if axis is None:
+        if a._array.flags.c_contiguous:
+            a._array.reshape(-1).sort()
+    elif not isinstance(axis, tuple | list) or len(axis) == 1:
+        axis = one_axis(axis[0] if isinstance(axis, tuple | list) else axis, a.ndim)
+        if whole and not (axis == a.ndim - 1 and a._array.flags.c_contiguous):
+            raise NotImplementedError("Sorting non-contiguous array is not supported.")
+        a._array.sort(axis)
 
 
 def _quantiles(function: Callable) -> Callable:
@@ -86,7 +113,7 @@ def _quantiles(function: Callable) -> Callable:
     CuPy sorts, so that NaN counts as the largest number, and NumPy's result would be NaN.
     """
 
-    def call(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool) -> Any:
+    def call(a: Any, q: Any, axis: Any, out: Any, overwrite: bool, method: str, keepdims: bool) -> Any:
         points = operand(q) if isinstance(q, Base) else q
         host = np.asarray(operand(a))
         host = host.astype(np.uint8) if host.dtype.kind == "b" else host
@@ -94,6 +121,8 @@ def _quantiles(function: Callable) -> Callable:
         if host.dtype.kind == "f" and np.isnan(host).any() and method == "linear":
             parts = np.asarray(points, float) / (100 if function is np.percentile else 1)
             result = _between_sorted(host, parts, axis, result)
+        if overwrite:
+            _sorted_in_place(a, axis)
         return reduced(result, out, function.__name__)
 
     return call
@@ -140,7 +169,10 @@ def median(
         raise np.exceptions.AxisError("Axis overrun")
     if 0 in [host.shape[each] for each in given]:
         raise ValueError("kth(=-1) out of bounds 0")  # the middle of nothing
-    return reduced(quiet(np.median, host, axis=axis, keepdims=keepdims), out)
+    result = quiet(np.median, host, axis=axis, keepdims=keepdims)
+    if overwrite_input:
+        _sorted_in_place(a, axis, whole=False)
+    return reduced(result, out)
 
 
 @on_device

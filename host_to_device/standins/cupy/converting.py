@@ -96,6 +96,8 @@ def _of_host(obj: Any, dtype: Any, order: str, blocking: bool) -> Any:
             else "C"
         )
     host = np.asarray(obj, dtype=dtype)
+    if not host.dtype.isnative and host.dtype.names is None:  # a GPU has one order of bytes
+        host = host.astype(host.dtype.newbyteorder("="))
     target = new_array(host.shape, check_dtype(host.dtype), order)
     if host.ndim:
         # CuPy copies through pinned memory, so the host does not wait (CuPy's core.pyx, `_array_default`).

@@ -11,11 +11,14 @@ from host_to_device.standins.cupy.arrays import ndarray, new_like
 from host_to_device.standins.cupy.base import (
     Base,
     adopt,
+    adopt_like,
     cast,
     check_dtype,
     made_on_device,
+    not_an_array,
     on_device,
     unsupported,
+    upload,
 )
 from host_to_device.standins.cupy.converting import array
 
@@ -41,6 +44,8 @@ def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
 
 def asfortranarray(a: Any, dtype: Any = None) -> ndarray:
     """Return an array in Fortran order without gaps, with at least one axis."""
+    if not isinstance(a, Base):
+        raise not_an_array("a", a)
     return array(a, dtype, None, "F", ndmin=1)
 
 
@@ -149,8 +154,18 @@ def empty_like(
         raise unsupported(prototype)
     dtype = check_dtype(prototype.dtype if dtype is None else dtype)
     if shape is None:
-        return adopt(new_like(prototype._array, dtype, (order or "K").upper()))
-    return ndarray(shape, dtype, order=order if order in ("C", "F") else "C")
+        return adopt(new_like(prototype._array, dtype, order.upper()))
+    return adopt(_shaped_like(prototype._array, shape, dtype, order.upper()))
+
+
+def _shaped_like(array: np.ndarray, shape: Any, dtype: np.dtype, order: str) -> np.ndarray:
+    """Return new memory of another shape, its axes in the order of an array's as far as both have as many."""
+    made = ndarray(shape, dtype)._array
+    if order == "K" and made.ndim == array.ndim:
+        axes = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
+        return ndarray([made.shape[axis] for axis in axes], dtype)._array.transpose(np.argsort(axes))
+    in_f = order == "F" or (order == "A" and array.flags.fnc)
+    return ndarray(shape, dtype, order="F")._array if in_f else made
 
 
 def full_like(
@@ -219,12 +234,17 @@ def _between_numbers(start: Any, stop: Any, num: int, parts: int, endpoint: bool
 
 def meshgrid(*xi: Any, **kwargs: Any) -> Any:
     """Return the coordinates of a grid from those along its axes."""
+    unknown = kwargs.keys() - {"indexing", "copy", "sparse"}
+    if unknown:
+        raise TypeError(f"meshgrid() got an unexpected keyword argument '{min(unknown)}'")
+    if kwargs.get("indexing", "xy") not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
     for each in xi:
         if each.ndim != 1:
             raise ValueError("input has to be 1d")
         if not isinstance(each, Base):
             raise ValueError("input has to be cupy.ndarray")
-    return _meshgrid(*xi, **kwargs)
+    return _meshgrid(*xi, **kwargs) if len(xi) > 1 else tuple(xi)
 
 
 @on_device
@@ -233,12 +253,115 @@ def _meshgrid(*xi: Any, **kwargs: Any) -> Any:
     return tuple(np.meshgrid(*xi, **kwargs))
 
 
-@on_device
 def diag(v: Any, k: int = 0) -> Any:
-    """Return a matrix with a vector on a diagonal, or a matrix's diagonal, copied."""
+    """Return a matrix with a vector on a diagonal, or a matrix's diagonal, copied; lists are copied to the device."""
+    if isinstance(v, Base):
+        return _diag(v, k)
+    if np.ndim(v) not in (1, 2):
+        raise ValueError("Input must be 1- or 2-d.")
+    # Of a matrix on the host CuPy copies only the diagonal.
+    return array(np.asarray(v).diagonal(k)) if np.ndim(v) == 2 else _diag(array(v), k)
+
+
+@on_device
+def _diag(v: Any, k: int) -> Any:
+    """Return what `numpy.diag` returns."""
     if v.ndim not in (1, 2):
         raise ValueError("Input must be 1- or 2-d.")
     return np.diag(v, k).copy()
+
+
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    """Return the powers of a vector's elements, as the columns of a matrix; lists are copied to the device."""
+    return _vander(array(x, copy=None), N, increasing)
+
+
+@on_device
+def _vander(x: Any, N: int | None, increasing: bool) -> Any:
+    """Return what `numpy.vander` returns."""
+    if x.ndim != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
+    return np.vander(x, N, increasing)
+
+
+def tril(m: Any, k: int = 0) -> Any:
+    """Return the array with zeros above a diagonal."""
+    m = array(m, copy=None)
+    return adopt_like(upload(np.tril(m._array, k), "tril"), m)
+
+
+def triu(m: Any, k: int = 0) -> Any:
+    """Return the array with zeros below a diagonal."""
+    m = array(m, copy=None)
+    return adopt_like(upload(np.triu(m._array, k), "triu"), m)
+
+
+def ix_(*args: Any) -> tuple:
+    """Return the index of a grid from vectors; lists are copied to the device."""
+    found = []
+    for place, vector in enumerate(map(asarray, args)):
+        if vector.ndim != 1:
+            raise ValueError("Cross index must be 1 dimensional")
+        if vector.size == 0:
+            vector = vector.astype(np.intp)
+        if vector.dtype == bool:
+            (vector,) = vector.nonzero()
+        found.append(vector.reshape((1,) * place + (vector.size,) + (1,) * (len(args) - place - 1)))
+    return tuple(found)
+
+
+def mask_indices(n: int, mask_func: Any, k: Any = 0) -> tuple:
+    """Return the indices at which `mask_func`, such as `cupy.triu`, leaves the elements of a square of ones.
+
+    Parameters
+    ----------
+    n
+        Rows and columns of the square.
+    mask_func
+        A function of an array and `k`.
+    k
+        Its second argument.
+    """
+    return mask_func(ones((n, n), np.int8), k).nonzero()
+
+
+_FLAGS = {
+    **dict.fromkeys(("C", "C_CONTIGUOUS", "CONTIGUOUS"), "C"),
+    **dict.fromkeys(("F", "F_CONTIGUOUS", "FORTRAN"), "F"),
+    **dict.fromkeys(("O", "OWNDATA"), "O"),
+}
+
+
+def require(a: Any, dtype: Any = None, requirements: Any = None) -> ndarray:
+    """Return an array of the device that meets requirements, copied only if necessary.
+
+    Parameters
+    ----------
+    a
+        Array, number, or nested lists of numbers.
+    dtype
+        Dtype of the result; None for that of `a`.
+    requirements
+        Letters or names: `C_CONTIGUOUS`, `F_CONTIGUOUS`, `OWNDATA`.
+
+    Raises
+    ------
+    ValueError
+        If a requirement is unknown, or both orders are asked for.
+    """
+    if not requirements:
+        return asanyarray(a, dtype)
+    unknown = [each for each in requirements if each.upper() not in _FLAGS]
+    if unknown:
+        raise ValueError(f'Incorrect flag "{unknown[0]}" in requirements')
+    wanted = {_FLAGS[each.upper()] for each in requirements}
+    if wanted >= {"C", "F"}:
+        raise ValueError('Cannot specify both "C" and "F" order')
+    order = "F" if "F" in wanted else "C" if "C" in wanted else "A"
+    if order != "A" and not isinstance(a, Base):
+        # CuPy hands the flag's whole name on, which is no order of NumPy's (kind.py, `require`).
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got '{order}_CONTIGUOUS')")
+    return array(a, dtype, True if "O" in wanted else None, order)
 
 
 class _Grid:
@@ -247,9 +370,26 @@ class _Grid:
     def __init__(self, grid: Any) -> None:
         self._grid = grid
 
+    def __len__(self) -> int:
+        return 0
+
     def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, slice):
+            len(key)  # CuPy's TypeError for a number
+        key = tuple(map(_plain, key)) if isinstance(key, tuple) else key
         result = self._grid[key]
-        return tuple(map(asarray, result)) if isinstance(result, tuple | list) else asarray(result)
+        # CuPy returns a list of open grids (ranges.py, `nd_grid`).
+        return list(map(asarray, result)) if isinstance(result, tuple | list) else asarray(result)
+
+
+def _plain(item: slice) -> slice:
+    """Return a slice with Python's floats in place of NumPy's, so that the grid is one of float64."""
+    return slice(
+        *(
+            float(each) if isinstance(each, np.floating) else each
+            for each in (item.start, item.stop, item.step)
+        )
+    )
 
 
 class _Joined:
@@ -259,6 +399,11 @@ class _Joined:
         self._join = join
 
     def __getitem__(self, key: Any) -> Any:
+        for place, each in enumerate(key if isinstance(key, tuple) else (key,)):
+            if isinstance(each, str) and place:
+                raise ValueError("special directives must be the first entry.")
+            if isinstance(each, str | slice):
+                raise NotImplementedError
         return _joined(self._join, key)
 
 

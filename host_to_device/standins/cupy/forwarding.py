@@ -81,11 +81,8 @@ _OF_ARRAYS = {
     "rollaxis": ("a, axis, start=0", "a view with an axis moved before another"),
     "rot90": ("a, k=1, axes=(0, 1)", "the array turned by a right angle, `k` times"),
     # Joining, splitting, repeating
-    "append": ("arr, values, axis=None", "the array with values at its end"),
     "array_split": ("ary, indices_or_sections, axis=0", "views of parts, which may differ in length"),
-    "delete": ("arr, indices, axis=None", "the array without some slices"),
     "packbits": ("a, axis=None, bitorder='big'", "booleans packed into bytes"),
-    "resize": ("a, new_shape", "the elements in another shape, repeated as needed"),
     "roll": (
         "a, shift, axis=None",
         "the elements shifted along an axis; those past the end come back at the start",
@@ -93,12 +90,6 @@ _OF_ARRAYS = {
     "tile": ("A, reps", "the array repeated along its axes"),
     # Matrices
     "diagflat": ("v, k=0", "a matrix with the elements on a diagonal"),
-    "tril": ("m, k=0", "the array with zeros above a diagonal"),
-    "triu": ("m, k=0", "the array with zeros below a diagonal"),
-    "vander": (
-        "x, N=None, increasing=False",
-        "the powers of a vector's elements, as the columns of a matrix",
-    ),
     # Products
     "cross": ("a, b, axisa=-1, axisb=-1, axisc=-1, axis=None", "the cross product of vectors of three"),
     "inner": ("a, b", "the sums of products along the last axes"),
@@ -137,14 +128,12 @@ _OF_ARRAYS = {
         "a, b, rtol=1e-05, atol=1e-08, equal_nan=False",
         "where elements are equal within a tolerance",
     ),
-    "select": ("condlist, choicelist, default=0", "elements of the first choice whose condition holds"),
     "sort_complex": ("a", "the elements as complex numbers, sorted by real, then by imaginary part"),
     # Sets
     "intersect1d": (
         "arr1, arr2, assume_unique=False, return_indices=False",
         "the elements that are in both arrays, sorted",
     ),
-    "isin": ("element, test_elements, assume_unique=False, invert=False", "where elements are among others"),
     "setdiff1d": (
         "ar1, ar2, assume_unique=False",
         "the elements of the first array that are not in the second",
@@ -157,7 +146,6 @@ _OF_ARRAYS = {
     ),
     # Indices
     "diag_indices_from": ("arr", "the indices of an array's diagonal"),
-    "ix_": ("*args", "the index of a grid from vectors"),
     "tril_indices_from": ("arr, k=0", "the indices of the lower triangle of an array"),
     "triu_indices_from": ("arr, k=0", "the indices of the upper triangle of an array"),
     "unravel_index": (
@@ -209,7 +197,7 @@ _ON_HOST = ("frombuffer", "fromfile", "fromfunction", "fromiter", "fromstring", 
 
 # Of how many of its arguments CuPy scans the elements, because the length of the result depends on them.
 _SCANNED = {
-    **dict.fromkeys(("argwhere", "delete", "extract", "flatnonzero", "setdiff1d", "unique"), 1),
+    **dict.fromkeys(("argwhere", "extract", "flatnonzero", "setdiff1d", "unique"), 1),
     **dict.fromkeys(("intersect1d", "setxor1d", "union1d"), 2),
 }
 

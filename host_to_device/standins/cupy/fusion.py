@@ -28,6 +28,8 @@ from host_to_device.standins.cupy.tracing import NUMBERS, CannotFuse, Reduction,
 
 # Functions of CuPy that a fused function may call, besides universal functions.
 NOT_UFUNCS = (
+    "nansum",
+    "nanprod",
     "where",
     "clip",
     "copy",
@@ -60,7 +62,8 @@ def traced_names(trace: Trace) -> Iterator[None]:
                 return operands[0].copy()
             if name in ("where", "clip"):
                 return trace.call(name, *operands, **options)
-            return operands[0]._reduce(name, *operands[1:], **options)
+            # A fused nansum counts NaN like any number, as CuPy's does: it takes over only how values are combined.
+            return operands[0]._reduce(name.removeprefix("nan"), *operands[1:], **options)
 
         return call
 

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from host_to_device.standins.cuda_cpp.compiler import INCLUDE
+
 # Names of CuPy's headers (cupy/_core/include/cupy/carray.cuh): CUPY_FOR, CArray, CIndexer and their methods.
 ARRAYS = r"""
 #define CUPY_FOR(i, n)                                                                     \
@@ -99,69 +101,7 @@ TYPE_NAMES = {
     }.items()
 }
 
-# The part of thrust::complex that kernels use, without directives: with_complex writes it on one line.
-COMPLEX = r"""
-namespace thrust {
-template <typename T> struct complex {
-  T re, im;
-  __device__ complex(T re = T(), T im = T()) : re(re), im(im) {}
-  template <typename U> __device__ complex(const complex<U>& z) : re(T(z.re)), im(T(z.im)) {}
-  __device__ T real() const { return re; }
-  __device__ T imag() const { return im; }
-  __device__ void real(T x) { re = x; }
-  __device__ void imag(T x) { im = x; }
-  __device__ complex operator-() const { return complex(-re, -im); }
-  __device__ complex operator+() const { return *this; }
-  __device__ friend complex operator+(complex a, complex b) { return complex(a.re + b.re, a.im + b.im); }
-  __device__ friend complex operator-(complex a, complex b) { return complex(a.re - b.re, a.im - b.im); }
-  __device__ friend complex operator*(complex a, complex b) {
-    return complex(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);
-  }
-  __device__ friend complex operator/(complex a, complex b) {
-    T size = (b.re < 0 ? -b.re : b.re) + (b.im < 0 ? -b.im : b.im);
-    T ar = a.re / size, ai = a.im / size, br = b.re / size, bi = b.im / size, square = br * br + bi * bi;
-    return complex((ar * br + ai * bi) / square, (ai * br - ar * bi) / square);
-  }
-  __device__ friend bool operator==(complex a, complex b) { return a.re == b.re && a.im == b.im; }
-  __device__ friend bool operator!=(complex a, complex b) { return !(a == b); }
-  __device__ friend bool operator<(complex a, complex b) { return a.re != b.re ? a.re < b.re : a.im < b.im; }
-  __device__ friend bool operator>(complex a, complex b) { return b < a; }
-  __device__ friend bool operator<=(complex a, complex b) { return a == b || a < b; }
-  __device__ friend bool operator>=(complex a, complex b) { return a == b || b < a; }
-  __device__ complex& operator+=(complex b) { return *this = *this + b; }
-  __device__ complex& operator-=(complex b) { return *this = *this - b; }
-  __device__ complex& operator*=(complex b) { return *this = *this * b; }
-  __device__ complex& operator/=(complex b) { return *this = *this / b; }
-};
-template <typename T> __device__ T real(complex<T> z) { return z.re; }
-template <typename T> __device__ T imag(complex<T> z) { return z.im; }
-template <typename T> __device__ complex<T> conj(complex<T> z) { return complex<T>(z.re, -z.im); }
-template <typename T> __device__ T norm(complex<T> z) { return z.re * z.re + z.im * z.im; }
-template <typename T> __device__ T abs(complex<T> z) { return ::hypot(z.re, z.im); }
-template <typename T> __device__ T arg(complex<T> z) { return ::atan2(z.im, z.re); }
-template <typename T> __device__ complex<T> polar(T r, T phi = T()) {
-  return complex<T>(r * ::cos(phi), r * ::sin(phi));
-}
-template <typename T> __device__ complex<T> exp(complex<T> z) { return polar(T(::exp(z.re)), z.im); }
-template <typename T> __device__ complex<T> log(complex<T> z) { return complex<T>(::log(abs(z)), arg(z)); }
-template <typename T> __device__ complex<T> pow(complex<T> z, complex<T> w) {
-  return z == complex<T>() ? complex<T>(w == complex<T>() ? T(1) : T()) : exp(w * log(z));
-}
-template <typename T> __device__ complex<T> sqrt(complex<T> z) {
-  T size = abs(z), x = ::sqrt((size + z.re) / 2), y = ::sqrt((size - z.re) / 2);
-  return complex<T>(x, z.im < 0 ? -y : y);
-}
-template <typename T> __device__ complex<T> sin(complex<T> z) {
-  return complex<T>(::sin(z.re) * ::cosh(z.im), ::cos(z.re) * ::sinh(z.im));
-}
-template <typename T> __device__ complex<T> cos(complex<T> z) {
-  return complex<T>(::cos(z.re) * ::cosh(z.im), -::sin(z.re) * ::sinh(z.im));
-}
-}
-using thrust::complex; using thrust::real; using thrust::imag; using thrust::conj; using thrust::norm;
-using thrust::abs; using thrust::arg; using thrust::polar; using thrust::exp; using thrust::log; using thrust::pow;
-using thrust::sqrt; using thrust::sin; using thrust::cos;
-"""
+COMPLEX = INCLUDE / "cupy/complex.cuh"
 HALF = "#include <cuda_fp16.h>\ntypedef half float16;\n"
 
 
@@ -179,13 +119,15 @@ def type_name(dtype: np.dtype) -> str:
         raise TypeError(f"Unable to find C++ type for dtype {dtype}") from None
 
 
-def with_complex(source: str) -> str:
-    """Replace CuPy's header of complex numbers in a learner's source by their definition; line numbers stay."""
+def translated(source: str) -> str:
+    """Return a source in which CUDA's C interface for complex numbers means CuPy's complex numbers; lines stay.
+
+    It is CuPy's option `translate_cucomplex`: the header becomes `cupy/cuComplex_bridge.h`.
+    """
     return re.sub(
-        r"^[ \t]*#[ \t]*include[ \t]*<cupy/complex\.cuh>",
-        " ".join(COMPLEX.split("\n")).replace("\\", r"\\"),
+        r"^([ \t]*#[ \t]*include[ \t]*)[<\"]cuComplex\.h[>\"]",
+        r"\1<cupy/cuComplex_bridge.h>",
         source,
-        count=1,
         flags=re.MULTILINE,
     )
 
@@ -195,7 +137,7 @@ def prelude(dtypes: Iterable[np.dtype], source: str = "") -> str:
     kinds = {np.dtype(dtype) for dtype in dtypes}
     text = ""
     if any(dtype.kind == "c" for dtype in kinds) or "complex<" in source:
-        text += COMPLEX
+        text += COMPLEX.read_text()  # the text itself, because NVRTC may get to see it, too
     if np.dtype(np.float16) in kinds or "float16" in source:
         text += HALF
     return text + ARRAYS

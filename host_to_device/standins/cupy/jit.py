@@ -12,6 +12,7 @@ import inspect
 import linecache
 import textwrap
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -48,11 +49,12 @@ class JitName:
 
 
 shared_memory, laneid = JitName("shared_memory"), JitName("laneid")
+globals()["range"] = unrolled = JitName("range")  # CuPy's name for a loop that the compiler may unroll
 
 OURS = "__cuda"  # what the translated source calls the stand-in for numba.cuda
 
 
-NOT_HERE = ("cg", "cub", "range", "thrust")  # of cupyx.jit
+NOT_HERE = ("cg", "cub", "thrust")  # of cupyx.jit
 
 
 def __dir__() -> list[str]:
@@ -193,11 +195,18 @@ def cells(function: Callable) -> list[Any]:
 def replacements(tree: ast.Module, space: dict[str, Any]) -> list[tuple[ast.Call, str]]:
     """Return the calls to be replaced, from the last to the first, each with its new text."""
     found = []
-    for node in ast.walk(tree):
+    inside = (node for statement in tree.body[0].body for node in ast.walk(statement))  # not the decorators
+    for node in inside:
         if not isinstance(node, ast.Call):
             continue
         name = resolved(node.func, space)
-        if name is laneid:
+        if isinstance(name, FunctionType) and name.__module__ != "builtins":
+            found.append((node, evaluated(node, name, space)))
+        elif name is unrolled:
+            if set(each.arg for each in node.keywords) - {"unroll"}:
+                raise TypeError("jit.range() takes start, stop and step, and `unroll`")
+            found.append((node, f"range({', '.join(map(ast.unparse, node.args))})"))
+        elif name is laneid:
             found.append((node, f"{OURS}.laneid"))
         elif name is shared_memory:
             given = dict(zip(("dtype", "size"), node.args, strict=False))
@@ -213,6 +222,39 @@ def replacements(tree: ast.Module, space: dict[str, Any]) -> list[tuple[ast.Call
         if node.end_lineno != node.lineno:
             raise SyntaxError(f"{ast.unparse(node.func)}(): write the call on one line")
     return sorted(found, key=lambda each: (each[0].lineno, each[0].col_offset), reverse=True)
+
+
+def evaluated(node: ast.Call, function: FunctionType, space: dict[str, Any]) -> str:
+    """Return the text of a number: what a function without `rawkernel` gives for constants, at compile time as in CuPy.
+
+    Raises
+    ------
+    TypeError
+        If an argument is known only when the kernel runs: CuPy's words, and what to do.
+    """
+    try:
+        arguments = [constant(each, space) for each in node.args]
+        named = {each.arg: constant(each.value, space) for each in node.keywords}
+    except ValueError:
+        raise TypeError(
+            f"Invalid function call '{function.__name__}': decorate it with @jit.rawkernel(device=True)"
+        ) from None
+    value = function(*arguments, **named)
+    if not isinstance(value, int | float | complex):
+        raise TypeError(
+            f"{function.__name__}() gives a {type(value).__name__} where the stand-in takes a number"
+        )
+    return repr(value)
+
+
+def constant(node: ast.expr, space: dict[str, Any]) -> Any:
+    """Return the value of an expression of constants; raise a ValueError for any other."""
+    if isinstance(node, ast.Name | ast.Attribute):
+        value = resolved(node, space)
+        if isinstance(value, int | float | complex):
+            return value
+        raise ValueError
+    return ast.literal_eval(node)
 
 
 def resolved(node: ast.expr, space: dict[str, Any]) -> Any:

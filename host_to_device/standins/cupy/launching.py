@@ -109,6 +109,7 @@ def launch(
     *,
     seed: int | None = None,
     seconds: float | None = None,
+    cooperative: bool = False,
 ) -> None:
     """Run a kernel to completion.
 
@@ -123,7 +124,11 @@ def launch(
     resident = [moved_in(each, moved) if isinstance(each, np.ndarray) else each for each in passed]
     events.operated(function.name)
     try:
-        function(*sizes, resident, shared_mem=shared_mem, seed=seed, **limit)
+        function(*sizes, resident, shared_mem=shared_mem, seed=seed, cooperative=cooperative, **limit)
+    except cuda_cpp.TogetherError as problem:
+        raise driver_error(
+            "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE", f"too many blocks in cooperative launch: {problem}"
+        ) from None
     except cuda_cpp.LaunchError as problem:
         raise driver_error("CUDA_ERROR_INVALID_VALUE", f"invalid argument: {problem}") from None
     for foreign, ours in moved:

@@ -19,7 +19,9 @@ from host_to_device.standins.cupy.base import (
     view_of,
     wrap,
 )
+from host_to_device.standins.cupy.converting import array
 from host_to_device.standins.cupy.forwarding import ALL as FORWARDED
+from host_to_device.standins.cupy.indexing import scanned
 from host_to_device.standins.cupy.results import converted
 
 FEW_TO_PAD = 4e6  # elements of a matrix: CuPy fills a smaller one with zeros as a whole, not edge by edge
@@ -275,6 +277,41 @@ def flipud(a: Any) -> Any:
     if a.ndim < 1:
         raise ValueError("Input must be >= 1-d")
     return np.flipud(a)
+
+
+def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+    """Return the array with values at its end; lists and numbers are copied to the device."""
+    arr, values = array(arr, copy=None), array(values, copy=None)
+    if axis is None:
+        return concatenate((arr.ravel(), values.ravel()))
+    return concatenate((arr, values), axis)
+
+
+def delete(arr: Any, indices: Any, axis: int | None = None) -> Any:
+    """Return the array without the slices at some indices: a number, a slice, a list or an array."""
+    if not isinstance(arr, Base):
+        raise ValueError("delete(): arr must be a cupy.ndarray")
+    if not isinstance(indices, slice | int | np.integer) or isinstance(indices, bool):
+        indices = array(indices, copy=None)
+        scanned(arr.size if axis is None else arr.shape[axis])
+    return _delete(arr, indices, axis)
+
+
+@on_device
+def _delete(arr: Any, indices: Any, axis: int | None) -> Any:
+    """Return what `numpy.delete` returns."""
+    return np.delete(arr, indices, axis)
+
+
+def resize(a: Any, new_shape: Any) -> Any:
+    """Return the elements in another shape, repeated as needed; lists and numbers are copied to the device."""
+    return _resize(array(a, copy=None), new_shape)
+
+
+@on_device
+def _resize(a: Any, new_shape: Any) -> Any:
+    """Return what `numpy.resize` returns; of nothing, zeros."""
+    return np.resize(a, new_shape) if a.size else np.zeros(new_shape, a.dtype)
 
 
 @on_device

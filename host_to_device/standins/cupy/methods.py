@@ -83,11 +83,11 @@ class Calculation:
 
     def flatten(self, order: str = "C") -> Any:
         """Return a copy with one axis."""
-        return adopt(upload(self._array.flatten(order), "copy"))
+        return adopt(upload(self._array.flatten(order_of(order)), "copy"))
 
     def ravel(self, order: str = "C") -> Any:
         """Return the elements along one axis, as a view if possible."""
-        result = self._array.ravel(order)
+        result = self._array.ravel(order_of(order))
         if np.may_share_memory(result, self._array):
             return view_of(result, self)
         return adopt(upload(result, "copy"))
@@ -288,12 +288,15 @@ class Calculation:
                 raise unsupported(limit)
             check_fits(limit, dtype)
         return reduced(
-            self._array.copy() if min is None and max is None else np.clip(self._array, *limits), out
+            self._array.copy() if min is None and max is None else np.clip(self._array, *limits),
+            out,
+            "clip",
+            (self, min, max),
         )
 
     def round(self, decimals: int = 0, out: Any = None) -> Any:
         """Return the elements rounded, halves to the even neighbour."""
-        return reduced(quiet(self._array.round, decimals), out)
+        return reduced(quiet(self._array.round, decimals), out, "round", (self,))
 
     def conj(self) -> Any:
         """Return the complex conjugate; of real numbers, the array itself."""

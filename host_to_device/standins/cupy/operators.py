@@ -20,16 +20,25 @@ def leaves_it_to(array: Any, other: Any) -> bool:
         return getattr(array, "__array_priority__", 0) < getattr(other, "__array_priority__", 0)
 
 
+def _is_no_number(other: Any, name: str) -> bool:
+    """Return whether something is None or compares by identity, so that no element equals it (core.pyx, `__richcmp__`)."""
+    if other is None:
+        return True
+    kind = type(other)
+    return kind.__eq__ is object.__eq__ and (name == "equal" or kind.__ne__ is object.__ne__)
+
+
 def binary(name: str) -> tuple[Callable, Callable]:
     """Return the operator of a universal function, and the reflected one."""
     function: ufunc = ALL[name]
     of_numpy: Callable = getattr(np, name)
+    compares = {"equal": "zeros", "not_equal": "ones"}.get(name, "")
 
     def forward(self: Any, other: Any) -> Any:
         if type(other) in NUMBERS or isinstance(other, Base):
             return function(self, other)
-        if other is None and name in ("equal", "not_equal"):
-            return function(self, self) & False if name == "equal" else function(self, self) | True
+        if compares and not leaves_it_to(self, other) and _is_no_number(other, name):
+            return getattr(Base._package, compares)(self.shape, np.bool_)
         if leaves_it_to(self, other):
             return NotImplemented
         return of_numpy(self, other)

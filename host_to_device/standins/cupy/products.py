@@ -82,10 +82,18 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
         raise not_an_array("a", a) if isinstance(a, np.ndarray | np.generic) else _without("dot", a)
     if not isinstance(b, Base):
         raise not_an_array("b", b)
+    if out is not None:
+        if np.result_type(a.dtype, b.dtype) != out.dtype:
+            raise ValueError("Not supported dtype combination.")
+        if not out._array.flags.c_contiguous:
+            raise ValueError("Output array must be C-contiguous")
     try:
         result = quiet(np.dot, a._array, b._array)
     except ValueError:
         raise ValueError("Axis dimension mismatch") from None
+    if out is not None and out.size == np.size(result):  # in another shape as well, as in CuPy
+        _into(result, out.reshape(np.shape(result)))
+        return out
     return _into(result, out)
 
 

@@ -17,11 +17,12 @@ import numpy as np
 from host_to_device.hardware.launch_limits import MAX_SHARED, MAX_THREADS
 from host_to_device.standins.cupy import launching, parameters
 from host_to_device.standins.cupy.cuda.memory import MemoryPointer
-from host_to_device.standins.cupy.generated import with_complex
+from host_to_device.standins.cupy.generated import translated
 
 NOT_FOUND = ("CUDA_ERROR_NOT_FOUND", "named symbol not found")
 
-# Attributes of a compiled kernel (CuPy's list); the stand-in knows those of shared memory and of the block.
+# Attributes of a compiled kernel (CuPy's list). The stand-in knows those of shared memory and of the block; the others
+# are -1, which no compiled kernel has.
 ATTRIBUTES = (
     *("max_threads_per_block", "shared_size_bytes", "const_size_bytes", "local_size_bytes", "num_regs"),
     *("ptx_version", "binary_version", "cache_mode_ca", "max_dynamic_shared_size_bytes"),
@@ -145,7 +146,15 @@ class RawKernel:
                 f"invalid argument: {self.name} needs {static + shared_mem:,} bytes of shared memory a block; at most "
                 f"{max(self._max_dynamic, MAX_SHARED):,} are allowed",
             )
-        launching.launch(function, *sizes, passed, shared_mem, seed=seed, seconds=seconds)
+        launching.launch(
+            function,
+            *sizes,
+            passed,
+            shared_mem,
+            seed=seed,
+            seconds=seconds,
+            cooperative=self.enable_cooperative_groups,
+        )
 
     def _passed(self, function: Any, arguments: list[Any]) -> list[Any]:
         """Return the values to pass: arrays for pointers, exactly the parameter's bytes for values."""
@@ -201,7 +210,14 @@ class RawKernel:
         return self._function
 
     def _compiled(self) -> Module:
-        return raw_module(self.code, self.file_path, self.options, self.backend, self._expressions)
+        return raw_module(
+            self.code,
+            self.file_path,
+            self.options,
+            self.backend,
+            self._expressions,
+            self.translate_cucomplex,
+        )
 
     def compile(self, log_stream: TextIO | None = None) -> None:
         """Compile the kernel now; the compiler's log is written to `log_stream`."""
@@ -249,9 +265,8 @@ class RawKernel:
 
     def __getattr__(self, name: str) -> Any:
         if name in OF_A_GPU:
-            raise AttributeError(
-                f"the stand-in's kernels have no {name}: it belongs to code compiled for a GPU"
-            )
+            self.kernel  # noqa: B018  a source that does not compile has no attributes
+            return -1
         raise AttributeError(f"'{type(self).__name__}' object has no attribute {name!r}")
 
     def __getstate__(self) -> dict[str, Any]:
@@ -334,7 +349,14 @@ class RawModule:
     @property
     def module(self) -> Module:
         """The compiled module; the first access compiles it."""
-        return raw_module(self.code, self.file_path, self.options, self.backend, self.name_expressions)
+        return raw_module(
+            self.code,
+            self.file_path,
+            self.options,
+            self.backend,
+            self.name_expressions,
+            self.translate_cucomplex,
+        )
 
     def compile(self, log_stream: TextIO | None = None) -> None:
         """Compile the source now; the compiler's log is written to `log_stream`."""
@@ -412,7 +434,12 @@ class Module:
 
 @lru_cache(maxsize=256)
 def raw_module(
-    code: str | None, path: str | None, options: tuple[str, ...], backend: str, names: tuple[str, ...] | None
+    code: str | None,
+    path: str | None,
+    options: tuple[str, ...],
+    backend: str,
+    names: tuple[str, ...] | None,
+    translate: bool = False,
 ) -> Module:
     """Return the module of a source: the same one, with the same constants, for the same source, as in CuPy."""
     if code is None:
@@ -423,7 +450,8 @@ def raw_module(
         )
     if backend not in ("nvrtc", "nvcc"):
         raise ValueError(f"Invalid backend {backend}")
-    return Module(launching.compiled(code, options, names or (), backend, with_complex(code)), names)
+    text = translated(code) if translate else None
+    return Module(launching.compiled(code, options, names or (), backend, text), names)
 
 
 def spelled(parameter: Any) -> str:

@@ -21,18 +21,16 @@ _ATTRIBUTES = {
     "shape": "array_equal array_equiv unique",
     "dtype": "digitize empty_like full_like nan_to_num ones_like zeros_like",
     "size": "convolve correlate",
-    "ravel": "in1d isin roll",
+    "ravel": "diagflat in1d isin roll",
     "flatten": "percentile quantile",
 }
 # Functions that are compiled, or check the type themselves.
 _COMPILED = "cumprod cumproduct cumsum median nanmax nanmin nanprod nansum"
 _NAMED = "all alltrue any sometrue"
 # Functions that copy data of the host to the device: anything, or only numbers, or only NumPy's arrays and numbers.
-_COPIED = "append average diag diff tile tril triu"
-_NUMBERS_COPIED = "angle nan_to_num"
+_COPIED = "average diff tile tril triu"
+_NUMBERS_COPIED = "angle diagflat nan_to_num"
 _NUMPYS_COPIED = "unique"
-# Functions of another rule.
-_POLYNOMIALS = "polyval"  # anything but a vector
 # Functions that index whatever they are given, and so leave NumPy's arrays on the host.
 _INDEXED = "flip flipud"
 
@@ -48,10 +46,6 @@ def _compiled(value: Any) -> Any:
 
 def _named(value: Any) -> Any:
     raise TypeError(f"'a' must be a cupy.ndarray object, not {type(value)}.")
-
-
-def _polynomial(value: Any) -> Any:
-    raise TypeError("p must be 1d ndarray or poly1d object")
 
 
 def _copied(value: Any) -> Any:
@@ -71,7 +65,6 @@ RULES: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(_COMPILED.split(), _compiled),
     **dict.fromkeys(_NAMED.split(), _named),
     **dict.fromkeys(_COPIED.split(), _copied),
-    _POLYNOMIALS: _polynomial,
 }
 for _name in _NUMBERS_COPIED.split():
     RULES[_name] = _if(tuple(NUMBERS), _copied, RULES.get(_name, lambda value: value))

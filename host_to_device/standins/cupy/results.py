@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins import events
-from host_to_device.standins.cupy.base import Base, adopt, cast, unsupported, upload
+from host_to_device.standins.cupy.base import Base, adopt_like, cast, unsupported, upload
 
 
-def reduced(result: Any, out: Any = None, name: str = "") -> Any:
+def reduced(result: Any, out: Any = None, name: str = "", like: tuple = ()) -> Any:
     """Copy NumPy's result to the device, into a new array or into `out`, and return the array.
+
+    A new array is of the class of the first of `like` that has one of its own.
 
     Raises
     ------
@@ -24,7 +26,7 @@ def reduced(result: Any, out: Any = None, name: str = "") -> Any:
     if events.listening and not name:
         name = sys._getframe(1).f_code.co_name
     if out is None:
-        return adopt(upload(result, name))
+        return adopt_like(upload(result, name), *like)
     if not isinstance(out, Base):
         raise (
             unsupported(out)

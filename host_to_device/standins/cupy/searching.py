@@ -10,6 +10,7 @@ from host_to_device.standins import events
 from host_to_device.standins.cupy.base import (
     Base,
     adopt,
+    adopt_like,
     cast,
     check_fits,
     on_device,
@@ -108,7 +109,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
         if isinstance(other, np.ndarray | np.generic):
             check_fits(number, other.dtype)
     try:
-        return adopt(upload(np.where(*hosts), "where"))
+        return adopt_like(upload(np.where(*hosts), "where"), condition, x, y)
     except ValueError:
         raise shapes_differ(*map(np.shape, hosts)) from None
 
@@ -158,10 +159,48 @@ def isfortran(a: Any) -> bool:
 # Sets
 
 
-@on_device
 def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) -> Any:
     """Return where elements of a vector are among others."""
-    return np.isin(ar1.ravel(), ar2, assume_unique, invert)
+    return isin(ar1.ravel(), ar2, assume_unique, invert)
+
+
+def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False) -> Any:
+    """Return where elements are among others."""
+    return _isin(element, test_elements.ravel(), assume_unique, invert)
+
+
+@on_device
+def _isin(element: Any, test_elements: Any, assume_unique: bool, invert: bool) -> Any:
+    """Return what `numpy.isin` returns."""
+    return np.isin(element, test_elements, assume_unique, invert)
+
+
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    """Return elements of the first choice whose condition holds, and a number elsewhere.
+
+    Raises
+    ------
+    ValueError
+        If there are no conditions, not as many choices, or a condition is not of booleans.
+    TypeError
+        If `default` is no number.
+    """
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if not len(condlist):
+        raise ValueError("select with an empty condition list is not possible")
+    if not np.isscalar(default):
+        raise TypeError("default only accepts scalar values")
+    for place, condition in enumerate(condlist):
+        if condition.dtype.type is not np.bool_:
+            raise ValueError(f"invalid entry {place} in condlist: should be boolean ndarray")
+    return _select(condlist, choicelist, default)
+
+
+@on_device
+def _select(condlist: Any, choicelist: Any, default: Any) -> Any:
+    """Return what `numpy.select` returns."""
+    return np.select(condlist, choicelist, default)
 
 
 # Picking and placing
@@ -226,6 +265,7 @@ def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any
 
     def call(vector: np.ndarray) -> Any:
         result = func1d(adopt(upload(vector, "copy")), *args, **kwargs)
+        result = array(result) if isinstance(result, tuple | list) else result
         return result._array if isinstance(result, Base) else result
 
     return adopt(upload(np.apply_along_axis(call, axis, arr._array)))

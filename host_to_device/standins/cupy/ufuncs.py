@@ -15,8 +15,8 @@ from host_to_device.standins.cupy.base import (
     NUMBERS,
     Base,
     adopt,
+    adopt_like,
     cast,
-    check_fits,
     operand,
     shapes_differ,
     unsupported,
@@ -141,13 +141,17 @@ class ufunc:
         """
         if kwargs or len(args) != self.nin:
             return self._call_with(args, kwargs)
-        hosts, key = [], []
+        hosts, key, template = [], [], None
         for value in args:
             if isinstance(value, Base):
                 array = value._array
+                if type(value) is not Base._final:
+                    template = template or [value]
                 hosts.append(array)
                 key.append(array.dtype)
             elif type(value) in NUMBERS:
+                if type(value) is int and not -(1 << 63) <= value < 1 << 63:
+                    return self._call_with(args, kwargs)
                 hosts.append(value)
                 key.append(_WEAK.get(type(value)) or np.dtype(type(value)))
             else:
@@ -159,6 +163,9 @@ class ufunc:
             raise
         outs = self._new_outputs(hosts, dtypes)
         self._compute(hosts, outs)
+        if template:
+            made = tuple(adopt_like(out, *template) for out in outs)
+            return made[0] if self.nout == 1 else made
         return adopt(outs[0]) if self.nout == 1 else tuple(adopt(out) for out in outs)
 
     def _new_outputs(self, hosts: list[Any], dtypes: tuple[np.dtype, ...]) -> list[np.ndarray]:
@@ -171,8 +178,7 @@ class ufunc:
         with np.errstate(all="ignore"):
             if self._is_numpys:
                 if self._numpy in _NOT_COMPLEX:
-                    for number, other in (hosts, hosts[::-1]) if self.nin == 2 else ():
-                        check_fits(number, np.asarray(other).dtype)
+                    hosts = [bool(host) if type(host) is int else host for host in hosts]
                 if self._numpy in _FLOORED and outs[0].dtype.kind == "f":
                     _floor_divide(self._numpy, *hosts, outs)
                     return
@@ -219,6 +225,9 @@ class ufunc:
             else:
                 given = (out,)
         hosts = [operand(value) for value in inputs]
+        if all(type(host) is int or np.asarray(host).dtype == bool for host in hosts):
+            # Beside booleans a large integer is a uint64; NumPy takes an int64.
+            hosts = [np.uint64(host) if type(host) is int and host >= 1 << 63 else host for host in hosts]
         for each in given:
             if each is not None and not isinstance(each, Base):
                 if isinstance(each, np.ndarray):
@@ -243,7 +252,7 @@ class ufunc:
         outs = list(given)
         for index, each in enumerate(given):
             if each is None:
-                outs[index] = adopt(self._new_outputs(hosts, dtypes)[index])
+                outs[index] = adopt_like(self._new_outputs(hosts, dtypes)[index], *inputs)
                 continue
             if _shape_of([*hosts, each._array]) != each._array.shape:
                 raise ValueError("Out shape is mismatched")

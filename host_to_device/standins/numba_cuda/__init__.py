@@ -6,9 +6,11 @@ with Numba's names, errors and refusals. A name that it lacks is refused in one 
 
 from __future__ import annotations
 
+import importlib
+import sys
 from typing import Any
 
-from host_to_device.standins.numba_cuda import random
+from host_to_device.standins.numba_cuda import modules, random, vectors
 from host_to_device.standins.numba_cuda.allocation import (
     defer_cleanup,
     device_array,
@@ -56,6 +58,7 @@ from host_to_device.standins.numba_cuda.names import (
     blockIdx,
     brev,
     cbrt,
+    cg,
     clz,
     const,
     eq_sync,
@@ -66,6 +69,11 @@ from host_to_device.standins.numba_cuda.names import (
     gridsize,
     laneid,
     lanemask_lt,
+    ldca,
+    ldcg,
+    ldcs,
+    ldcv,
+    ldlu,
     local,
     match_all_sync,
     match_any_sync,
@@ -77,6 +85,10 @@ from host_to_device.standins.numba_cuda.names import (
     shfl_sync,
     shfl_up_sync,
     shfl_xor_sync,
+    stcg,
+    stcs,
+    stwb,
+    stwt,
     syncthreads,
     syncthreads_and,
     syncthreads_count,
@@ -101,6 +113,7 @@ from host_to_device.standins.numba_cuda.streams import (
     stream,
     synchronize,
 )
+from host_to_device.standins.numba_cuda.vectorizing import guvectorize, vectorize
 
 implementation = "host_to_device stand-in"
 
@@ -116,4 +129,10 @@ def __getattr__(name: str) -> Any:
         kind = None
     if kind is not None:  # Numba's module has the types too: cuda.float32
         return kind
+    if name in ("devicearray", "devices", "driver"):
+        name = f"cudadrv.{name}"
+    if name in vectors.NAMES:
+        return vectors.NAMES[name]
+    if modules.is_known(name) and sys.modules.get("numba.cuda") is sys.modules[__name__]:
+        return importlib.import_module(f"numba.cuda.{name}")
     raise AttributeError(missing(name))

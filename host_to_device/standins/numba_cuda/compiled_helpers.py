@@ -169,6 +169,35 @@ def _without_mixed_bools(own, builtin):
         return found(builder, arguments)
 
 
+def rounded(x, ndigits=None):
+    raise NotImplementedError
+
+
+@overload(rounded, jit_options=OPTIONS)
+def _rounded(x, ndigits=None):
+    """Round to digits as numba-cuda does: a float32 is multiplied in float64, so it is seldom half-way."""
+    if ndigits is None or isinstance(ndigits, types.Omitted | types.NoneType):
+        return lambda x, ndigits=None: round(x)
+    if not isinstance(x, types.Float):
+        return lambda x, ndigits=None: round(x, ndigits)
+
+    def to_digits(x, ndigits=None):
+        if math.isinf(x) or math.isnan(x):
+            return x
+        more = 10.0 ** (ndigits - 22) if ndigits > 22 else 1.0
+        factor = 10.0 ** min(abs(ndigits), 22)
+        y = x * factor * more if ndigits >= 0 else x / (10.0 ** (-ndigits))
+        if math.isinf(y):
+            return x
+        z = np.rint(y)
+        if ndigits >= 0:
+            return x_type(z / more / factor)
+        return x_type(z * (10.0 ** (-ndigits)))
+
+    x_type = x
+    return to_digits
+
+
 _without_mixed_bools(larger, max)
 _without_mixed_bools(smaller, min)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import copy
+import enum
 import hashlib
 import importlib.util
 import os
@@ -38,7 +39,9 @@ from numba.core.targetconfig import ConfigStack
 from numba.np import numpy_support
 
 from host_to_device.standins.numba_cuda import (
+    compiled_arrays,
     compiled_helpers,
+    compiled_vectors,
     declarations,
     exchanges,
     flow,
@@ -66,7 +69,9 @@ import operator
 import numba
 import numpy as np
 from numba import njit
+from host_to_device.standins.numba_cuda import compiled_arrays as {PREFIX}arrays
 from host_to_device.standins.numba_cuda import compiled_helpers as {PREFIX}compiled
+from host_to_device.standins.numba_cuda import compiled_vectors as {PREFIX}vectors
 
 {PREFIX}KernelStopped = {PREFIX}compiled.KernelStopped
 {PREFIX}stopped = {PREFIX}compiled.stopped
@@ -101,13 +106,15 @@ class NotCompilable(Exception):
 
 def as_text(value: Any) -> str | None:
     """Return an expression for an object that a kernel uses, or None if the object has no such text."""
+    if isinstance(value, enum.Enum):
+        return None
     if value is None or isinstance(value, bool | int | float | complex):
         return (
             repr(value)
             if not isinstance(value, float) or (value == value and abs(value) != float("inf"))
             else None
         )
-    if isinstance(value, tuple):
+    if isinstance(value, tuple) and not hasattr(value, "_fields"):
         parts = [as_text(each) for each in value]
         return None if None in parts else f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
     if isinstance(value, np.dtype) and value.names is None:
@@ -193,11 +200,12 @@ def _with_powers(program: Program) -> Program:
 # ---- the module
 
 
-def _function_text(tree: ast.FunctionDef) -> str:
+def _function_text(tree: ast.FunctionDef, allocates: bool = False) -> str:
+    """Return the text of a function; `allocates` says that what it calls has local arrays."""
     tree = _LoopChecks().visit(ast.parse(ast.unparse(tree)).body[0])
     text = ast.unparse(tree)
     # Without Numba's runtime a kernel cannot allocate, as on a GPU. Only local arrays need the runtime.
-    runtime = "" if re.search(rf"\b{PREFIX}(local|fresh)", text) else ", _nrt=False"
+    runtime = "" if allocates or re.search(rf"\b{PREFIX}(local|fresh)", text) else ", _nrt=False"
     return f"@njit({OPTIONS}{runtime}, {INNER})\n{text}\n"
 
 
@@ -275,16 +283,20 @@ class Module:
         ]
         lines += [
             f"{name} = {PREFIX}compiled.{own}"
-            for name, own in (("max", "larger"), ("min", "smaller"))
+            for name, own in (("max", "larger"), ("min", "smaller"), ("round", "rounded"))
             if re.search(rf"\b{name}\(", everything)
         ]
+        for prefix, module in (("array", "arrays"), ("vector", "vectors")):
+            found = sorted(set(re.findall(rf"\b{PREFIX}({prefix}_\w+)", everything)))
+            lines += [f"{PREFIX}{name} = {PREFIX}{module}.{name}" for name in found]
         self.head = "\n".join(lines) + "\n\n"
         self.caching = not self.objects and not program.kernel.filename.startswith("<")
         self.texts: dict[str, str] = {}  # file name → the text that Numba compiles under it, for messages
         self.plain = [each for each in program.functions.values() if not each.waits]
+        self.allocates = any(re.search(rf"\b{PREFIX}local", ast.unparse(each.tree)) for each in self.plain)
 
     def functions(self) -> str:
-        return "\n\n".join(_function_text(each.tree) for each in self.plain)
+        return "\n\n".join(_function_text(each.tree, self.allocates) for each in self.plain)
 
     def parameters(self, assigned: Collection[str] = ()) -> str:
         """Return the launch function's parameters; a parameter that the kernel overwrites gets another name."""
@@ -293,16 +305,22 @@ class Module:
 
     def text(self, arguments: tuple[types.Type, ...]) -> str:
         """Return the whole module. The text of a kernel with barriers depends on the types of its arguments."""
+        if self.program.waits_for_grid:
+            raise NotCompilable("its blocks wait for each other")
         if self.program.waits:
             kernel, launch = self.cut_kernel(arguments)
         else:
             tree = self.program.kernel.tree
-            kernel = _function_text(tree)
+            kernel = _function_text(tree, self.allocates)
             block = PLAIN_BLOCK.format(kernel=tree.name, parameters=self.parameters())
             launch = LAUNCH.format(
                 caching=self.caching, parameters=self.parameters(), memory="", begin=self.begin, block=block
             )
-        return "\n\n".join((self.head + self.functions(), kernel, launch))
+        return self.with_errors("\n\n".join((self.head + self.functions(), kernel, launch)))
+
+    def with_errors(self, text: str) -> str:
+        """Return the text for a kernel made with `debug=True`, in which a division by zero is an error."""
+        return text.replace("error_model='numpy'", "error_model='python'") if self.program.debug else text
 
     def cut_kernel(self, arguments: tuple[types.Type, ...]) -> tuple[str, str]:
         """Return the regions and the launch function of a kernel with barriers."""
@@ -318,7 +336,7 @@ class Module:
         functions, takes = [], []
         for number in range(len(cut.regions)):
             trees, taken = region_text.region_functions(cut, number, self.program.kernel.parameters)
-            functions += [_function_text(tree) for tree in trees]
+            functions += [_function_text(tree, self.allocates) for tree in trees]
             takes.append(taken)
         memory = [f"{region_text.ALIVE} = np.empty({PREFIX}n, np.bool_)"]
         for name in cut.remembered:
@@ -484,6 +502,8 @@ def _infer(function: Callable, signature: tuple[types.Type, ...]) -> None:
 
 
 def shared_type(array: rewriting.SharedArray) -> types.Array:
+    if array.captured is not None:
+        return numba.typeof(array.captured)
     dimensions = 1 if array.shape is None else len(array.shape)
     return types.Array(numpy_support.from_dtype(array.dtype), dimensions, "C")
 
@@ -505,7 +525,9 @@ def cache_folder() -> Path | None:
 
 # Every module that influences the compiled code of a kernel.
 _SHAPING = (
+    compiled_arrays,
     compiled_helpers,
+    compiled_vectors,
     declarations,
     exchanges,
     flow,
@@ -544,7 +566,9 @@ def load(module: Module, arguments: tuple[types.Type, ...]) -> tuple[Callable, b
     numba.core.errors.NumbaError
         If Numba refuses the kernel.
     """
-    folder = cache_folder() if module.caching else None
+    # A named tuple or an enum is a class of the program's, which a file cannot name.
+    of_program = any(isinstance(each, types.BaseNamedTuple | types.EnumMember) for each in arguments)
+    folder = cache_folder() if module.caching and not of_program else None
     if folder is not None:
         name = _name(module, arguments)
         try:
@@ -575,7 +599,9 @@ def _name(module: Module, arguments: tuple[types.Type, ...]) -> str:
     """
     program = module.program
     trees = [ast.dump(each.tree) for each in (program.kernel, *program.functions.values())]
-    key = "".join([_version(), module.head, *trees, repr(module.shared), str(arguments)])
+    key = "".join(
+        [_version(), module.head, *trees, repr(module.shared), str(module.shared_types()), str(arguments)]
+    )
     return f"{program.kernel.name}_{hashlib.sha256(key.encode()).hexdigest()[:20]}"
 
 

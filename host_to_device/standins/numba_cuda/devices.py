@@ -65,9 +65,10 @@ LEFT_OUT = {
     "profile_stop": "NVIDIA's profilers need a GPU",
     "runtime": "there is no CUDA runtime here, so it has no version",
     "nvvm": "kernels are not compiled for a GPU here",
-    "cudadrv": "there is no CUDA driver here",
-    "is_float16_supported": "float16 arithmetic in kernels is left out",
-    "fp16": "float16 arithmetic in kernels is left out",
+    "is_float16_supported": "float16 arithmetic in kernels is left out: compute in float32",
+    "fp16": "float16 arithmetic in kernels is left out: compute in float32",
+    "declare_device": "no PTX or CUDA C++ can be linked into a kernel here",
+    "libdevice": "NVIDIA's own functions are left out: use those of math",
 }
 
 MemoryInfo = namedtuple("HostMemoryInfo", "free total")
@@ -145,10 +146,29 @@ class Device:
         """Do nothing: arrays stay valid, unlike on a GPU."""
 
 
+class Deallocations:
+    """`current_context().deallocations`: memory that waits to be freed. Here none waits: Python frees it."""
+
+    memory_capacity = 0
+    is_disabled = False
+
+    def __len__(self) -> int:
+        return 0
+
+    def clear(self) -> None:
+        """Do nothing: nothing waits."""
+
+    @contextmanager
+    def disable(self) -> Iterator[None]:
+        """Do nothing for the length of a `with` block."""
+        yield
+
+
 class Context:
     """The stand-in's only context. Pushing, popping and resetting it changes nothing."""
 
     device = Device()
+    deallocations = Deallocations()
 
     def get_memory_info(self) -> MemoryInfo:
         """Return the bytes of this machine's memory that are (free, total).

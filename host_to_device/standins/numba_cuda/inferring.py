@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from host_to_device.standins.numba_cuda import declarations
+from host_to_device.standins.numba_cuda import array_functions, declarations, vectors
 from host_to_device.standins.numba_cuda.errors import refusal
 from host_to_device.standins.numba_cuda.exchanges import unfit
 from host_to_device.standins.numba_cuda.layouts import as_dtype
@@ -56,6 +56,7 @@ from host_to_device.standins.numba_cuda.rewriting import (
 
 WRAPPED, LEFT, RIGHT = f"{PREFIX}wrapped", f"{PREFIX}base", f"{PREFIX}index"  # variables of one expression
 BOOL, INT4, INT8 = Number("b1"), Number("i4"), Number("i8")
+UNKNOWN = "the result of a function that calls itself"  # as long as its type is not known
 FLOATS = {"f4": f"{PREFIX}as_f4", "f8": f"{PREFIX}as_f8"}
 SIZE = Number("i8", 44)  # of an array
 COUNTER = 62  # the magnitude of a number to which a loop adds small ones
@@ -168,10 +169,12 @@ class _Typing:
     def tree(self, function: Function, kinds: Sequence[Any]) -> tuple[ast.FunctionDef, Any]:
         """Return the typed tree of a function, and the type of its result."""
         body = _Body(self, function)
-        parameters = dict(zip(function.parameters, kinds, strict=True))
+        names = [*function.parameters, function.star] if function.star else function.parameters
+        parameters = dict(zip(names, kinds, strict=True))
         body.block(function.tree.body, dict(parameters))
         result = None
-        for number, kind in enumerate(body.returned):
+        known = [kind for kind in body.returned if kind != UNKNOWN]
+        for number, kind in enumerate(known):
             result = kind if not number else joined(result, kind)
         body.result, body.returned = full(result), []
         tree = copy.copy(function.tree)
@@ -183,12 +186,24 @@ class _Typing:
         key = name, kinds
         if key not in self.versions:
             function = self.program.functions[name]
-            tree, result = self.tree(function, kinds)
             fresh = f"{name}_{len(self.versions)}"
+            if function.recursive:
+                self.settle(key, fresh)
+            tree, result = self.tree(function, kinds)
             tree.name = fresh
             self.functions[fresh] = replace(function, name=fresh, tree=tree)
             self.versions[key] = fresh, result
         return self.versions[key]
+
+    def settle(self, key: tuple, fresh: str) -> None:
+        """Find the type of the result of a function that calls itself: first of the returns that do not."""
+        name, kinds = key
+        self.versions[key] = fresh, UNKNOWN
+        for _ in range(4):
+            _, result = self.tree(self.program.functions[name], kinds)
+            if result == self.versions[key][1]:
+                return
+            self.versions[key] = fresh, result
 
 
 class _Body:
@@ -495,6 +510,8 @@ class _Body:
                 return self.field(new, kind, node.attr)
         if isinstance(kind, Record) and node.attr in (kind.dtype.fields or {}):
             return self.field(new, kind, node.attr)
+        if isinstance(kind, Several) and node.attr in kind.names:
+            return new, kind.each[kind.names.index(node.attr)]
         return new, None
 
     def field(self, new: Tree, owner: Any, name: str) -> tuple[Tree, Any]:
@@ -737,6 +754,11 @@ class _Body:
         return value, None
 
     def of_Call(self, node: Any, environment: Environment) -> tuple[Tree, Any]:
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "bit_count" and not node.args:
+            value, kind = self.expression(node.func.value, environment)
+            if isinstance(kind, Number) and kind.code[0] in "iu":
+                width = ast.Constant(8 * int(kind.code[1]))
+                return _copy_place(_call(f"{PREFIX}bits_popc", value, width), node), Number(kind.code, 7)
         if not isinstance(node.func, ast.Name) or node.func.id in environment:
             return self.parts(node, environment), None
         name = node.func.id
@@ -750,6 +772,21 @@ class _Body:
         kinds = [kind for _, kind in pairs]
         if name == f"{PREFIX}local":
             return node, self.local(node, environment)
+        if name.startswith(f"{PREFIX}array_"):
+            element = kinds[0].element if isinstance(kinds[0], Array) else None
+            if not isinstance(element, Number):
+                return new, None
+            code = array_functions.result_code(name.removeprefix(f"{PREFIX}array_"), element.code)
+            return new, Number(code, 44 if (code == "i8" and "arg" in name) or "count" in name else -1)
+        if name.startswith(f"{PREFIX}vector_"):
+            vector = vectors.TYPES[name.removeprefix(f"{PREFIX}vector_")]
+            part = Number(np.dtype(vector.base).str[1:])
+            return new, Several((part,) * vector.count, vector.tuple._fields)
+        made = self.constants.get(name)
+        if isinstance(made, type) and issubclass(made, tuple) and hasattr(made, "_fields"):
+            given = dict(zip(made._fields, kinds, strict=False))
+            given |= {each.arg: self.kind(each.value, environment) for each in node.keywords}
+            return new, Several(tuple(given.get(each) for each in made._fields), made._fields)
         if name.startswith(f"{PREFIX}atomic_"):
             return new, kinds[0].element if isinstance(kinds[0], Array) else None
         if name in (f"{PREFIX}as_declared", f"{PREFIX}result_as_declared"):
@@ -789,9 +826,22 @@ class _Body:
 
     def device_call(self, node: Any, environment: Environment) -> tuple[Tree, Any]:
         function = self.typing.program.functions[node.func.id]
-        pairs = [self.expression(each, environment) for each in node.args[3:]]
+        pairs = [
+            self.expression(each.value if isinstance(each, ast.Starred) else each, environment)
+            for each in node.args[3:]
+        ]
+        stars = [isinstance(each, ast.Starred) for each in node.args[3:]]
+        values = [
+            ast.copy_location(ast.Starred(value, ast.Load()), value) if star else value
+            for (value, _), star in zip(pairs, stars, strict=True)
+        ]
+        pairs = [
+            (value, each)
+            for (value, kind), star in zip(pairs, stars, strict=True)
+            for each in (kind.each if star and isinstance(kind, Several) else (kind,))
+        ]
         keywords = {each.arg: self.expression(each.value, environment) for each in node.keywords}
-        new = _like(node, args=[*node.args[:3], *(each for each, _ in pairs)])
+        new = _like(node, args=[*node.args[:3], *values])
         new.keywords = [_like(each, value=keywords[each.arg][0]) for each in node.keywords]
         if (getattr(function.original, "__module__", "") or "").startswith("host_to_device"):
             # Our random numbers: they compute with NumPy's uint64, and their names say what they return.
@@ -801,12 +851,14 @@ class _Body:
             return new, None
         given = dict(zip(function.parameters, (kind for _, kind in pairs), strict=False))
         given |= {name: kind for name, (_, kind) in keywords.items()}
-        defaults = function.tree.args.defaults
-        for name, default in zip(
-            function.parameters[len(function.parameters) - len(defaults) :], defaults, strict=True
-        ):
+        names = [each.arg for each in function.tree.args.args]
+        defaults = zip(reversed(names), reversed(function.tree.args.defaults), strict=False)
+        for name, default in defaults:
             given.setdefault(name, self.kind(default, {}))
         kinds = tuple(rounded_up(given.get(name)) for name in function.parameters)
+        if function.star:
+            rest = [kind for _, kind in pairs[len(function.parameters) :]]
+            kinds = (*kinds, rounded_up(Several(tuple(rest))))
         new.func = ast.copy_location(ast.Name("", ast.Load()), node.func)
         new.func.id, result = self.typing.version(node.func.id, kinds)
         return new, result
@@ -824,8 +876,19 @@ class _Body:
         return Array(owner.element if isinstance(owner, Array) else None, ndim)
 
     def constant_call(self, new: ast.Call, function: Any, pairs: list) -> tuple[Tree, Any]:
-        """Return the call of an object of the module: a type, or a function of `math`."""
+        """Return the call of an object of the module: a type, or a function of `math` or NumPy."""
         kinds = [kind for _, kind in pairs]
+        if isinstance(function, np.ufunc):
+            loop = array_functions.loop_of(function, [kind.code for kind in kinds])
+            if loop is None:
+                return new, None
+            codes, code = loop
+            new = _like(
+                new, args=[self.converted(*pair, each) for pair, each in zip(pairs, codes, strict=True)]
+            )
+            if code == "b1":
+                return _call("bool", new), BOOL
+            return (self.wrapped(_call("int", new), code) if code[0] in "iu" else new), Number(code)
         is_type = isinstance(function, type) and issubclass(function, np.generic)
         if is_type or type(function).__module__.startswith("numba"):
             try:
@@ -880,7 +943,9 @@ class _Body:
     def call_round(self, new: ast.Call, pairs: list) -> tuple[Tree, Any]:
         if len(pairs) == 1:
             return (_call("int", new), INT8) if not pairs[0][1].whole else (new, INT8)
-        return new, pairs[0][1] if not pairs[0][1].whole else None
+        if pairs[0][1].whole:
+            return new, None
+        return _copy_place(_call(f"{PREFIX}round_to", *(value for value, _ in pairs)), new), pairs[0][1]
 
     def call_pow(self, new: ast.Call, pairs: list) -> tuple[Tree, Any]:
         return self.operation(new, ast.Pow(), *pairs) if len(pairs) == 2 else (new, None)

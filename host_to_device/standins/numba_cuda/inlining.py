@@ -61,6 +61,8 @@ class Inliner:
     def body_of(self, call: ast.Call) -> tuple[list[ast.stmt], ast.expr | None]:
         """Return a fresh copy of the callee's body with its arguments assigned, and its result."""
         function: Function = self.waiting[call.func.id]
+        if function.star or any(isinstance(each, ast.Starred) for each in call.args):
+            raise CannotCut(f"{function.original.__name__}() waits and is called with a starred argument")
         self.count += 1
         tree = copy.deepcopy(function.tree)
         own = set(function.parameters) | {

@@ -15,18 +15,19 @@ import copy
 import math
 import time
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from host_to_device.standins.numba_cuda import declarations, exchanges, helpers
+from host_to_device.standins.numba_cuda import array_functions, declarations, exchanges, helpers, vectors
 from host_to_device.standins.numba_cuda.errors import KernelStopped
 from host_to_device.standins.numba_cuda.layouts import as_dtype
 from host_to_device.standins.numba_cuda.numbas_types import INTEGERS
 from host_to_device.standins.numba_cuda.python_numbers import HELPERS as NUMBERS
 from host_to_device.standins.numba_cuda.reading import where
 from host_to_device.standins.numba_cuda.rewriting import (
+    GRID_SYNC,
     MODULES,
     PREFIX,
     SYNC,
@@ -77,6 +78,23 @@ class Lower(ast.NodeTransformer):
         if function is not None and function.waits:
             return ast.copy_location(ast.YieldFrom(node), node)
         return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        if self.program.debug and isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod):
+            node.right = self.not_zero(node.right)
+        return node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        self.generic_visit(node)
+        if self.program.debug and isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod):
+            node.value = self.not_zero(node.value)
+        return node
+
+    @staticmethod
+    def not_zero(node: ast.expr) -> ast.expr:
+        call = ast.Call(ast.Name(f"{PREFIX}not_zero", ast.Load()), [node], [])
+        return ast.fix_missing_locations(ast.copy_location(call, node))
 
     def visit_loop(self, node: ast.For | ast.While) -> ast.AST:
         """Count the iterations of a loop with an activemask, so that lanes can be put in the program's order."""
@@ -155,6 +173,19 @@ class _Math:
     def __getattr__(self, name: str) -> Any:
         function = getattr(math, name)
         return function if not callable(function) else keep_float32(function)
+
+
+def not_zero(divisor: Any) -> Any:
+    """Return a divisor of a kernel made with `debug=True`.
+
+    Raises
+    ------
+    ZeroDivisionError
+        If it is zero.
+    """
+    if divisor == 0:
+        raise ZeroDivisionError("division by zero")
+    return divisor
 
 
 def keep_float32(function: Callable) -> Callable:
@@ -251,13 +282,18 @@ def interpreted(
     space |= {f"{PREFIX}{each.__name__}": each for each in helpers.KERNEL_HELPERS}
     atomics = [each for each in helpers.KERNEL_HELPERS if each.__name__.startswith("atomic_")]
     space |= {f"{PREFIX}{each.__name__}": helpers.of_array_type(each) for each in atomics}
-    space |= {f"{PREFIX}{name}": helper for name, helper in NUMBERS.items()}
+    space |= {f"{PREFIX}{name}": helper for name, helper in (NUMBERS | array_functions.REDUCTIONS).items()}
+    for name, vector in vectors.TYPES.items():
+        kind = np.dtype(vector.base).type
+        convert = as_integer(cast(kind)) if issubclass(kind, np.integer) else kind
+        space[f"{PREFIX}vector_{name}"] = vectors.maker(name, convert)
     space |= {f"{PREFIX}to_{code}": as_integer(cast(np.dtype(code).type)) for code in INTEGERS}
     space |= {name: constant(plain(value)) for name, value in program.constants.items()}
     space[f"{PREFIX}local"] = lambda shape, dtype: as_seen(np.empty(shape, dtype))
     space[f"{PREFIX}float64"], space["float"] = np.float64, as_float
     space["int"] = as_int
     space[f"{PREFIX}asked"] = exchanges.asked
+    space[f"{PREFIX}not_zero"] = not_zero
     for function in (declarations.as_declared, declarations.result_as_declared):
         space[f"{PREFIX}{function.__name__}"] = function
     space |= {f"{PREFIX}{name}": helper for name, helper in (own_helpers or {}).items()}
@@ -309,6 +345,7 @@ class Interpreter:
         self.ends = time.monotonic() + seconds
         self.seconds = seconds
         self.loops: dict | None = None  # of a kernel with an activemask
+        self.for_grid: dict[int, Any] = {}  # threads of the block that wait for the whole grid
         self.running: dict[
             int, Any
         ] = {}  # threads of the block that have not left the kernel, where they wait
@@ -330,9 +367,13 @@ class Interpreter:
         """Run these blocks, one after another."""
         shared = self.shared
         with np.errstate(all="ignore"):
+            if self.program.waits_for_grid:
+                self.run_together([int(block) for block in blocks], arguments)
+                return
             for block in map(int, blocks):
                 if self.program.waits:
-                    self.run_waiting(block, shared, arguments)
+                    for _ in self.run_waiting(block, shared, arguments):
+                        pass
                 else:
                     for thread in self.order:
                         self.at = (block, thread)
@@ -347,8 +388,40 @@ class Interpreter:
     def thread_ended(self) -> None:
         """Take note that a thread has left the kernel; a check keeps the time."""
 
-    def run_waiting(self, block: int, shared: tuple, arguments: tuple) -> None:
-        """Run one block whose threads wait for each other.
+    def run_together(self, blocks: list[int], arguments: tuple) -> None:
+        """Run the blocks of a grid that wait for each other: each as far as its next barrier of the grid."""
+        left = {block: self.run_waiting(block, self.shared_of(block), arguments) for block in blocks}
+        while left:
+            arrived: dict[int, dict[int, Any]] = {}  # block → the waits of its threads
+            for block, steps in list(left.items()):
+                self.enter(block)
+                found = next(steps, None)
+                if found is None:
+                    del left[block]
+                else:
+                    arrived[block] = found
+                self.leave(block)
+            if arrived:
+                self.release_grid(arrived, len(blocks))
+
+    def shared_of(self, block: int) -> tuple:
+        """Return the shared arrays of one of several blocks that run at once."""
+        return tuple(
+            array if each.captured is not None else as_seen(np.array(getattr(array, "array", array)))
+            for array, each in zip(self.shared, self.program.shared, strict=True)
+        )
+
+    def enter(self, block: int) -> None:
+        """Take note that another block has its turn; a check keeps its state."""
+
+    def leave(self, block: int) -> None:
+        """Take note that the block's turn is over."""
+
+    def release_grid(self, arrived: dict[int, dict[int, Any]], blocks: int) -> None:
+        """Release the grid, all of whose threads that have not ended wait at its barrier; a check looks at them."""
+
+    def run_waiting(self, block: int, shared: tuple, arguments: tuple) -> Iterator[dict[int, Any]]:
+        """Run one block whose threads wait for each other; yield where all of them wait for the whole grid.
 
         A thread yields what it waits at, or None where it only lets the other threads take their turns.
         """
@@ -376,8 +449,20 @@ class Interpreter:
                 else:
                     waiting[thread] = asked
             self.check_time()
-            if all_wait and not self.release_warps(waiting, answers):
-                self.release_block(waiting, answers)
+            if not all_wait or self.release_warps(waiting, answers):
+                continue
+            self.for_grid = {
+                thread: asked
+                for thread, asked in waiting.items()
+                if type(asked) is not int and asked[0] == GRID_SYNC
+            }
+            rest = {thread: asked for thread, asked in waiting.items() if thread not in self.for_grid}
+            if rest or not self.for_grid:
+                self.release_block(rest, answers)
+                waiting = self.for_grid
+            else:
+                yield waiting
+                self.running, waiting = running, {}
 
     def release_warps(self, waiting: dict[int, Any], answers: dict[int, Any]) -> bool:
         """Release the threads that wait at warp operations; return whether there were any.
@@ -450,6 +535,11 @@ class Interpreter:
         waiting.clear()
 
 
+def same_tuple(value: tuple, parts: Iterable[Any]) -> tuple:
+    """Return a tuple of the same kind, a named one too, with other parts."""
+    return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+
+
 class WideIntegers:
     """An array of integers as a kernel sees it: reads return Python's integers, and stored values wrap."""
 
@@ -492,7 +582,7 @@ class WideIntegers:
 def as_seen(value: Any) -> Any:
     """Return an argument as an interpreted kernel sees it: as close to Numba's types as Python allows."""
     if isinstance(value, tuple):
-        return tuple(as_seen(each) for each in value)
+        return same_tuple(value, map(as_seen, value))
     if isinstance(value, np.ndarray):
         if value.dtype.names:
             records = value.view(np.recarray)
@@ -517,7 +607,9 @@ def shared_arrays(arrays: list[SharedArray], dynamic: int) -> tuple[np.ndarray, 
     """Return the shared arrays of a block. All dynamic shared arrays use the same bytes, as on a GPU."""
     memory = np.zeros(dynamic, np.uint8)
     return tuple(
-        memory[: dynamic // each.dtype.itemsize * each.dtype.itemsize].view(each.dtype)
+        each.captured
+        if each.captured is not None
+        else memory[: dynamic // each.dtype.itemsize * each.dtype.itemsize].view(each.dtype)
         if each.shape is None
         else np.zeros(each.shape, each.dtype)
         for each in arrays

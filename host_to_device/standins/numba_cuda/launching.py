@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import enum
 import functools
 import math
 import re
@@ -19,9 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from host_to_device.hardware import gpus
 from host_to_device.hardware.launch_limits import MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS
 from host_to_device.standins import events
-from host_to_device.standins.numba_cuda import hints, inferring, layouts, memory, random, rewriting
+from host_to_device.standins.numba_cuda import hints, inferring, layouts, memory, random, reading, rewriting
 from host_to_device.standins.numba_cuda.devices import CudaAPIError
 from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStopped
 from host_to_device.standins.numba_cuda.interpreting import (
@@ -30,14 +32,18 @@ from host_to_device.standins.numba_cuda.interpreting import (
     fault_line,
     interpreted,
     lane_helpers,
+    same_tuple,
     shared_arrays,
 )
+from host_to_device.standins.numba_cuda.names import DeviceName
 from host_to_device.standins.numba_cuda.settings import HAS_NUMBA, settings_now
 from host_to_device.standins.numba_cuda.streams import check_stream
 from host_to_device.standins.orders import orders
 from host_to_device.standins.positions import thread_of
 
 INVALID_VALUE = 1  # CUDA_ERROR_INVALID_VALUE
+COOPERATIVE_TOO_LARGE = 720  # CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
+T4 = gpus.find("T4")  # the device's limits are a T4's
 LAUNCH_FAILED = "Call to cuLaunchKernel results in CUDA_ERROR_INVALID_VALUE"
 
 # Further options of cuda.jit, which do not change results.
@@ -108,6 +114,7 @@ class CUDADispatcher:
 
             check(py_func, signatures, device)
         self.launchers: dict[Any, Compiled | None] = {}
+        self.seen: dict[tuple, None] = {}  # types of arguments that no compiled function is for
         self.warned = False  # whether the user was warned that its threads disagree at a barrier
         self._program: rewriting.Program | None = None
         self._interpreted: dict[tuple, tuple[rewriting.Program, Callable]] = {}
@@ -125,6 +132,7 @@ class CUDADispatcher:
         """The rewritten kernel, made on first use, so that its names may be defined after the kernel."""
         if self._program is None:
             self._program = rewriting.program(self.py_func, is_device_function, self.warp_size)
+            self._program.debug = bool(self.targetoptions.get("debug"))
         return self._program
 
     def interpreted(self, values: tuple, shared: list) -> tuple[rewriting.Program, Callable]:
@@ -136,8 +144,37 @@ class CUDADispatcher:
         return self._interpreted[kinds]
 
     @property
+    def overloads(self) -> dict[tuple, Overload]:
+        """The kernel for each signature, and for the types of each launch; without Numba there are no types."""
+        found = dict.fromkeys((*self.declared_types(), *self.launchers, *self.seen))
+        return {kinds: Overload(self, kinds) for kinds in found}
+
+    def declared_types(self) -> list[tuple]:
+        """Return the types of the arguments in each signature with which the kernel was made."""
+        if not self.given_signatures or not HAS_NUMBA:
+            return []
+        from host_to_device.standins.numba_cuda.signatures import read
+
+        return [each.args for each in read(self.given_signatures)]
+
+    @property
     def signatures(self) -> list:
-        return list(self.launchers)
+        """The types of the arguments of each overload."""
+        return list(self.overloads)
+
+    @property
+    def nopython_signatures(self) -> list:
+        """The signature of each overload."""
+        return [each.signature for each in self.overloads.values()]
+
+    def compile(self, sig: Any) -> Overload:
+        """Return the kernel for a signature."""
+        from host_to_device.standins.numba_cuda.signatures import check, read
+
+        check(self.py_func, [sig], self.device)
+        [found] = read([sig])
+        self.seen[found.args] = None
+        return Overload(self, found.args)
 
     def __call__(self, *arguments: Any, **_: Any) -> Any:
         if self.device:
@@ -178,6 +215,63 @@ class CUDADispatcher:
             if name.startswith(("inspect", "get_", "max_cooperative"))
             else f"'CUDADispatcher' object has no attribute {name!r}"
         )
+
+
+class Overload:
+    """A kernel for one signature: what of it a program can ask on the stand-in."""
+
+    max_threads_per_block = MAX_THREADS
+
+    def __init__(self, kernel: CUDADispatcher, argument_types: tuple) -> None:
+        self.kernel, self.argument_types = kernel, argument_types
+        self.entry_name = kernel.__name__
+
+    @property
+    def signature(self) -> Any:
+        """The signature, with `void` as its result."""
+        from numba.core import types, typing
+
+        return typing.signature(types.void, *self.argument_types)
+
+    @property
+    def cooperative(self) -> bool:
+        """Whether the kernel asks for the group of the whole grid."""
+        return self.kernel.program.cooperative
+
+    @property
+    def shared_mem_per_block(self) -> int:
+        """The bytes of a block's static shared memory."""
+        return static_shared(self.kernel.program.shared)
+
+    def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
+        """Return how many blocks can be on the device at once, which is the largest grid that can wait together.
+
+        It is a T4's number if registers do not limit it, which only a GPU's compiler knows.
+        """
+        threads = math.prod(dimensions(blockdim, "blockdim", MAX_BLOCK))
+        return most_blocks_at_once(threads, self.shared_mem_per_block + dynsmemsize)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"the stand-in's kernels have no {name}: it belongs to code compiled for a GPU")
+
+
+def static_shared(arrays: list[rewriting.SharedArray]) -> int:
+    """Return the bytes of a block's shared arrays whose size the kernel states."""
+    return sum(
+        math.prod(each.shape) * np.dtype(each.dtype).itemsize
+        for each in arrays
+        if each.shape and each.captured is None and not isinstance(each.dtype, str)
+    )
+
+
+def most_blocks_at_once(threads: int, shared: int) -> int:
+    """Return how many blocks of this size, with these bytes of shared memory, a T4 can hold at once."""
+    sm = T4.architecture
+    warps = -(-threads // sm.warp_size)
+    active = min(sm.blocks_per_multiprocessor, sm.threads_per_multiprocessor // (warps * sm.warp_size))
+    if shared:
+        active = min(active, sm.shared_per_multiprocessor // (-(-shared // sm.shared_unit) * sm.shared_unit))
+    return active * T4.multiprocessors
 
 
 def dimensions(value: Any, name: str, limits: tuple[int, int, int] | None) -> tuple[int, int, int]:
@@ -284,13 +378,26 @@ class Launch:
         self.arrays = rewriting.of_types(
             program.shared, program.kernel.parameters, [getattr(value, "dtype", None) for value in values]
         )
-        static = sum(math.prod(each.shape) * each.dtype.itemsize for each in self.arrays if each.shape)
+        if program.cooperative:
+            self.check_cooperative()
+        static = static_shared(self.arrays)
         if static + self.shared > MAX_SHARED:
             raise CudaAPIError(
                 INVALID_VALUE,
                 f"{LAUNCH_FAILED}: {static + self.shared:,} bytes of shared memory a block; {MAX_SHARED:,} are there",
             )
         return values
+
+    def check_cooperative(self) -> None:
+        """Refuse a grid whose blocks cannot be on the device at once: they would wait for each other for ever."""
+        threads, blocks = math.prod(self.block), math.prod(self.grid)
+        most = most_blocks_at_once(threads, static_shared(self.arrays) + self.shared)
+        if blocks > most:
+            raise CudaAPIError(
+                COOPERATIVE_TOO_LARGE,
+                "Call to cuLaunchKernelEx results in CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE: "
+                f"{blocks:,} blocks of {threads:,} threads wait for each other; {most:,} of them run at once here",
+            )
 
     def converted(self, values: tuple) -> tuple:
         """Return the arguments, converted to the kernel's signature if it has one."""
@@ -353,9 +460,13 @@ class Launch:
             return value
         if memory.is_cuda_array(value):
             return memory.as_cuda_array(value)._array
+        if isinstance(value, enum.Enum):
+            return value
         if isinstance(value, tuple):
-            return tuple(self.argument(each, afterwards) for each in value)
+            return same_tuple(value, [self.argument(each, afterwards) for each in value])
         advice = ": make it an array with np.array" if isinstance(value, list | range) else ""
+        if is_device_function(value) or isinstance(value, DeviceName | types.FunctionType):
+            advice = ": a kernel calls a function by its name, and can give it to a device function"
         if type(value).__module__ == "torch" and type(value).__name__ == "Tensor":
             advice = ": give x.numpy(), or move it to the GPU first"
         kind = "None" if value is None else f"of type {type(value).__name__}"
@@ -389,6 +500,13 @@ class Launch:
             if "is not aligned" in str(problem):
                 raise
 
+    def note_types(self, values: tuple) -> None:
+        """Take note of the types of a launch that is interpreted, for `kernel.overloads`."""
+        if HAS_NUMBA:
+            from numba import typeof
+
+            self.kernel.seen[tuple(typeof(_as_compiled(value)) for value in values)] = None
+
     def run(self, values: tuple) -> None:
         now = settings_now()
         threads, blocks = math.prod(self.block), math.prod(self.grid)
@@ -397,6 +515,7 @@ class Launch:
         plainly = now.interpreted or self.kernel.warp_size != rewriting.WARP_SIZE
         if plainly:
             self.refuse_unaligned_fields(values)
+            self.note_types(values)
         compiled = tuple(map(_as_compiled, values))
         launcher = None if plainly else self.launcher(compiled)
         events.operated(self.kernel.__name__)
@@ -666,6 +785,7 @@ def jit(
             raise TypeError(
                 f"cuda.jit decorates a function, and {reprlib.repr(function)} ({kind}) is not one"
             )
+        reading.keep_source(function)
         given = {"inline": inline, "debug": debug, "opt": opt, "lineinfo": lineinfo, **kws}
         return CUDADispatcher(function, device, signatures, given)
 

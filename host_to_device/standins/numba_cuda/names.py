@@ -51,6 +51,15 @@ atomic = Namespace(
     *("max", "min", "nanmax", "nanmin", "compare_and_swap", "cas"),
 )
 
+# Cooperative groups: the grid, which `cuda.cg.this_grid()` returns, and its barrier.
+cg = Namespace("cg", "this_grid")
+grid_group = Namespace("grid_group", "sync")
+
+CACHE_HINTS = ("ldca", "ldcg", "ldcs", "ldlu", "ldcv"), ("stcg", "stcs", "stwb", "stwt")
+(ldca, ldcg, ldcs, ldlu, ldcv), (stcg, stcs, stwb, stwt) = (
+    tuple(DeviceName(name) for name in group) for group in CACHE_HINTS
+)
+
 SIMPLE = (
     ("grid", "gridsize", "warpsize", "laneid"),
     ("syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or", "syncwarp"),
@@ -84,7 +93,8 @@ def of_numba(value: Any) -> Any:
         return value
     for group in (
         *SIMPLE,
-        ("threadIdx", "blockIdx", "blockDim", "gridDim", "shared", "local", "const", "atomic"),
+        *CACHE_HINTS,
+        ("threadIdx", "blockIdx", "blockDim", "gridDim", "shared", "local", "const", "atomic", "cg"),
     ):
         for name in group:
             if getattr(numbas, name, None) is value:

@@ -58,9 +58,10 @@ class Record:
 
 @dataclass(frozen=True)
 class Several:
-    """A tuple."""
+    """A tuple; `names` are the fields of a named one."""
 
     each: tuple
+    names: tuple = ()
 
 
 def of_dtype(dtype: np.dtype) -> Number | Record | None:
@@ -89,7 +90,7 @@ def of_value(value: Any) -> Any:
     if isinstance(value, np.void) and value.dtype.names:
         return Record(value.dtype)
     if isinstance(value, tuple):
-        return Several(tuple(map(of_value, value)))
+        return Several(tuple(map(of_value, value)), getattr(value, "_fields", ()))
     return None
 
 
@@ -133,7 +134,8 @@ def joined(one: Any, other: Any) -> Any:
         code = unified(one.code, other.code)
         return Number(code, min(max(one.bits, other.bits), WIDTH[code]))
     if isinstance(one, Several) and isinstance(other, Several) and len(one.each) == len(other.each):
-        return Several(tuple(map(joined, one.each, other.each)))
+        names = one.names if one.names == other.names else ()
+        return Several(tuple(map(joined, one.each, other.each)), names)
     return None
 
 
@@ -141,7 +143,7 @@ def full(kind: Any) -> Any:
     """Return the type without what is known of its numbers' magnitudes."""
     if isinstance(kind, Number):
         return Number(kind.code)
-    return Several(tuple(map(full, kind.each))) if isinstance(kind, Several) else kind
+    return Several(tuple(map(full, kind.each)), kind.names) if isinstance(kind, Several) else kind
 
 
 def rounded_up(kind: Any) -> Any:
@@ -150,4 +152,4 @@ def rounded_up(kind: Any) -> Any:
         return Number(
             kind.code, min(WIDTH[kind.code], 31 if kind.bits <= 31 else 44 if kind.bits <= 44 else 64)
         )
-    return Several(tuple(map(rounded_up, kind.each))) if isinstance(kind, Several) else kind
+    return Several(tuple(map(rounded_up, kind.each)), kind.names) if isinstance(kind, Several) else kind

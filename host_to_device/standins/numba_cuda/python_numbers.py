@@ -104,6 +104,20 @@ def min_of_floats(*values: Any) -> Any:
     return best
 
 
+def round_to(value: Any, digits: int) -> Any:
+    """Return a float rounded to digits as numba-cuda does: a float32 is multiplied in float64, so it is seldom half-way."""
+    kind, x = type(value), float(value)
+    if x != x or x in (float("inf"), float("-inf")):
+        return value
+    more = 10.0 ** (digits - 22) if digits > 22 else 1.0
+    factor = 10.0 ** min(abs(digits), 22)
+    y = np.float64(x) * factor * more if digits >= 0 else np.float64(x) / 10.0 ** (-digits)
+    if np.isinf(y):
+        return value
+    z = np.rint(y)
+    return kind(z / more / factor if digits >= 0 else z * 10.0 ** (-digits))
+
+
 HELPERS: dict[str, Callable] = {
     "as_f4": as_f4,
     "as_f8": np.float64,
@@ -120,6 +134,7 @@ HELPERS: dict[str, Callable] = {
             bits_clz,
             bits_brev,
             bits_ffs,
+            round_to,
             max_of_floats,
             min_of_floats,
         )

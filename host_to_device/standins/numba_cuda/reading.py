@@ -1,13 +1,19 @@
 """Reads a kernel's source: its syntax tree, and the objects that its free names stand for."""
 
 from __future__ import annotations
+import __future__
 
 import ast
 import builtins
+import functools
 import inspect
+import itertools
+import linecache
+import operator
+import sys
 import textwrap
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from host_to_device.standins.numba_cuda import names
@@ -19,6 +25,65 @@ def where(function: Callable, line: int) -> str:
     filename = inspect.getsourcefile(function) or "<unknown>"
     short = filename.rsplit("/", 1)[-1]
     return f"{'this cell' if 'ipykernel' in filename or short.startswith('<') else short}, line {line}"
+
+
+PyCF_MASK = functools.reduce(
+    operator.or_, (getattr(__future__, each).compiler_flag for each in __future__.all_feature_names)
+)
+_numbers = itertools.count(1)
+LONGEST = 200_000  # characters of a text that may hold a function
+FRAMES = 12  # in which it is looked for
+
+
+def keep_source(function: Callable) -> None:
+    """Keep the source of a function that `exec` makes, if the text is at hand: in a variable of the program that calls `exec`.
+
+    Python does not keep that text. A text counts only if it compiles to exactly this function.
+    """
+    code = function.__code__
+    if not code.co_filename.startswith("<") or linecache.getlines(code.co_filename):
+        return
+    if code.co_filename.startswith("<ipython") or not isinstance(code, types.CodeType):
+        return
+    for text in _texts(sys._getframe(1)):
+        if code.co_name in text and (found := _code_in(text, code)) is not None:
+            name = f"<exec {next(_numbers)}: {code.co_name}>"
+            linecache.cache[name] = len(text), None, text.splitlines(True), name
+            function.__code__ = code.replace(co_filename=name) if found == code else code
+            return
+
+
+def _texts(frame: types.FrameType | None) -> Iterator[str]:
+    """Yield the texts in the variables and the constants of the functions that run."""
+    seen: set[int] = set()
+    for _ in range(FRAMES):
+        if frame is None:
+            return
+        # A module's variables would be too many: only its constants.
+        values = list(frame.f_locals.values()) if frame.f_locals is not frame.f_globals else []
+        values += frame.f_code.co_consts
+        if frame.f_locals is frame.f_globals:
+            values += [each for each in frame.f_globals.values() if isinstance(each, str)]
+        for value in values:
+            if isinstance(value, str) and "def " in value and len(value) < LONGEST and id(value) not in seen:
+                seen.add(id(value))
+                yield value
+        frame = frame.f_back
+
+
+def _code_in(text: str, wanted: types.CodeType) -> types.CodeType | None:
+    """Return the code of the function in a text that is equal to `wanted`, or None."""
+    flags = wanted.co_flags & PyCF_MASK
+    try:
+        todo = [compile(text, wanted.co_filename, "exec", flags, dont_inherit=True)]
+    except (SyntaxError, ValueError):
+        return None
+    while todo:
+        code = todo.pop()
+        if code == wanted:
+            return code
+        todo += [each for each in code.co_consts if isinstance(each, types.CodeType)]
+    return None
 
 
 def source_tree(function: Callable) -> tuple[ast.FunctionDef, str]:
@@ -113,6 +178,26 @@ class Scope:
             except ValueError:  # not assigned yet; an error follows if the kernel uses it
                 continue
         self.globals = function.__globals__
+        self.stores = stores
+
+    def names_of_calls(self, function: Any) -> list[str]:
+        """Return the local names that are set only to results of this function."""
+        return [
+            name
+            for name, values in self.stores.items()
+            if any(isinstance(each, ast.Call) for each in values)
+            and all(
+                isinstance(each, ast.Call) and self.resolve(each.func) is function
+                for each in values
+                if each is not None
+            )
+            and len(values) == 2 * sum(each is not None for each in values)
+        ]
+
+    def bind(self, values: dict[str, Any]) -> None:
+        """Let parameters stand for objects."""
+        self.local -= set(values)
+        self.closure |= values
 
     def resolve(self, node: ast.expr) -> Any:
         """Return the object that a name or a dotted name stands for, or MISSING."""

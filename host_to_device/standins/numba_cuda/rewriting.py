@@ -25,15 +25,16 @@ from typing import Any
 
 import numpy as np
 
-from host_to_device.standins.numba_cuda import declarations, names
+from host_to_device.standins.numba_cuda import array_functions, declarations, memory, names, vectors
 from host_to_device.standins.numba_cuda.errors import refusal
 from host_to_device.standins.numba_cuda.layouts import as_dtype
-from host_to_device.standins.numba_cuda.memory import DeviceNDArray
 from host_to_device.standins.numba_cuda.reading import MISSING, Scope, source_tree, where
 
 # Prefix of the names that the rewriting adds to a kernel; a learner's own names do not begin with it.
 PREFIX = "_h2d_"
 THREAD, SHARED, STOP, SYNC = (PREFIX + name for name in ("thread", "shared", "stop", "sync"))
+DEPTH = PREFIX + "depth"  # how many calls of a function that calls itself are open
+MOST_CALLS = 500
 GIVEN = PREFIX + "given"  # the arguments of a device function with a signature
 
 # The position of each number in the thread's tuple.
@@ -47,6 +48,7 @@ FIRST_UNIFORM, LAST_UNIFORM = POSITION["blockIdx.x"], POSITION["gridDim.z"]
 WARP_SIZE = 32
 
 # Operations at which a thread waits for its block, and those at which it waits for its warp.
+GRID_SYNC = "grid_sync"  # at which it waits for the whole grid
 BLOCK_SYNCS = ("syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or")
 WARP_SYNCS = (
     *("syncwarp", "shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync"),
@@ -96,13 +98,15 @@ ARRAY_METHODS = {"copy", "astype", "tolist", "cumsum", "sort", "argsort", "dot",
 class SharedArray:
     """One shared array of a kernel: made by one call in its source, once for each block.
 
-    `shape` is None for dynamic shared memory, whose size the launch sets.
+    `shape` is None for dynamic shared memory, whose size the launch sets. `captured` is the memory of a device array of the
+    kernel's module, which a kernel gets in the same way; it is no shared memory.
     """
 
     name: str
     shape: tuple[int, ...] | None
     dtype: np.dtype | str  # a string names the parameter whose dtype it has
     line: int
+    captured: np.ndarray | None = field(default=None, compare=False, repr=False)
 
 
 def of_types(
@@ -125,6 +129,8 @@ class Function:
     parameters: list[str]
     filename: str
     waits: bool = False  # whether it, or a function that it calls, has a barrier or a warp operation
+    star: str = ""  # the parameter that takes all further arguments
+    recursive: bool = False  # whether it calls itself
 
 
 @dataclass
@@ -136,6 +142,9 @@ class Program:
     shared: list[SharedArray] = field(default_factory=list)
     constants: dict[str, Any] = field(default_factory=dict)  # new name → the object it stands for
     typed: dict[tuple, Program] = field(default_factory=dict, repr=False)  # by the types of its arguments
+    debug: bool = False  # whether a division by zero is an error
+    cooperative: bool = False  # whether it asks for the group of the whole grid
+    waits_for_grid: bool = False  # whether it has a barrier of the grid
 
     @property
     def waits(self) -> bool:
@@ -149,10 +158,19 @@ class _Parameter(str):
 class Rewriter(ast.NodeTransformer):
     """Rewrites one function, and adds its shared arrays, constants and device functions to the program."""
 
-    def __init__(self, builder: Builder, function: Callable, tree: ast.FunctionDef, is_kernel: bool) -> None:
+    def __init__(
+        self,
+        builder: Builder,
+        function: Callable,
+        tree: ast.FunctionDef,
+        is_kernel: bool,
+        bound: dict[str, Any] | None = None,
+    ) -> None:
         self.builder, self.function, self.tree = builder, function, tree
         self.is_kernel = is_kernel
         self.scope = Scope(function, tree)
+        self.scope.bind(bound or {})
+        self.scope.bind(dict.fromkeys(self.scope.names_of_calls(names.cg.this_grid), names.grid_group))
         self.waits = False
         self.inside = 0  # depth of functions within the kernel
         self.target = ""  # the target of the assignment that is being rewritten
@@ -179,13 +197,31 @@ class Rewriter(ast.NodeTransformer):
         return super().generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        if self.is_grid_group(node.value):  # its name stands for the group wherever it is read
+            self.builder.cooperative = True
+            return ast.copy_location(ast.Pass(), node)
         self.target = ast.unparse(node.targets[0])
         return self.generic_visit(node)
+
+    def is_grid_group(self, node: ast.expr) -> bool:
+        return isinstance(node, ast.Call) and self.scope.resolve(node.func) is names.cg.this_grid
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         if node.value is None:
             return ast.copy_location(ast.Pass(), node)
         return self.visit(ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node))
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        call = node.value
+        callee = self.scope.resolve(call.func) if isinstance(call, ast.Call) else MISSING
+        if (
+            isinstance(callee, names.DeviceName)
+            and callee.name in names.CACHE_HINTS[1]
+            and len(call.args) == 3
+        ):
+            target = ast.copy_location(ast.Subscript(call.args[0], call.args[1], ast.Store()), node)
+            return self.visit(ast.copy_location(ast.Assign([target], call.args[2]), node))
+        return self.generic_visit(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """Keep a function within a kernel: Numba replaces its calls by its body."""
@@ -250,12 +286,11 @@ class Rewriter(ast.NodeTransformer):
         """Return the expression for a host object that the kernel uses as a constant."""
         if value is None or type(value) in (bool, int, float, complex):
             return ast.Constant(value)
-        if isinstance(value, DeviceNDArray):
-            raise self.refuse(
-                node, f"{ast.unparse(node)} is a device array of the host: pass it as an argument"
-            )
+        if memory.is_device_memory(value) or memory.is_stand_in_memory(value):
+            slot = self.builder.captured(ast.unparse(node), value, node.lineno)
+            return _expression(f"{SHARED}[{slot}]", node)
         if self.builder.is_device_function(value):
-            raise self.refuse(node, f"{ast.unparse(node)} can only be called")
+            raise self.refuse(node, f"{ast.unparse(node)} can only be called, or given to a device function")
         return ast.Name(self.builder.constant(ast.unparse(node), value), ast.Load())
 
     def device_value(self, node: ast.AST, value: names.DeviceName) -> ast.expr:
@@ -273,15 +308,21 @@ class Rewriter(ast.NodeTransformer):
         return _expression(text, node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        if any(isinstance(argument, ast.Starred) for argument in node.args):
-            raise self.refuse(node, "a starred argument cannot be used in a kernel")
         callee = self.scope.resolve(node.func)
+        if (
+            isinstance(node.func, ast.Attribute)
+            and node.func.attr == "sync"
+            and self.is_grid_group(node.func.value)
+        ):
+            self.builder.cooperative = True
+            callee = names.grid_group.sync
+        starred = any(isinstance(argument, ast.Starred) for argument in node.args)
+        if starred and (callee is MISSING or not self.builder.is_device_function(callee)):
+            raise self.refuse(node, "a starred argument can only be given to a device function")
         if isinstance(callee, names.DeviceName):
             return self.device_call(node, callee.name)
         if callee is MISSING:
-            if isinstance(node.func, ast.Attribute) and node.func.attr in ARRAY_METHODS:
-                raise self.refuse(node, f"the array method .{node.func.attr}() is not available in a kernel")
-            return self.generic_visit(node)
+            return self.method_call(node)
         if any(
             callee is each for each in (math.floor, math.ceil, math.trunc)
         ):  # whole numbers, and floats on CUDA
@@ -295,20 +336,15 @@ class Rewriter(ast.NodeTransformer):
         if callee is print:
             return self.print_call(node)
         if self.builder.is_device_function(callee):
-            if getattr(callee, "py_func", callee) in self.builder.open:
-                raise self.refuse(
-                    node, f"{callee.__name__}() calls itself: the stand-in does not run recursion"
-                )
-            function = self.builder.device_function(callee)
-            self.waits |= function.waits
-            node.args = [
-                *(_expression(hidden, node) for hidden in (THREAD, SHARED, STOP)),
-                *(self.visit(argument) for argument in node.args),
-            ]
-            for keyword in node.keywords:
-                keyword.value = self.visit(keyword.value)
-            node.func = ast.copy_location(ast.Name(function.name, ast.Load()), node.func)
-            return node
+            return self.function_call(node, callee)
+        if array := self.reduction(node, callee):
+            return array
+        if type(callee).__module__.endswith("numba_cuda.vectorizing"):
+            raise self.refuse(
+                node,
+                f"{name}() is for the host (Untyped global name {name!r}): call the function that it is made of, "
+                "decorated with @cuda.jit(device=True)",
+            )
         if (getattr(callee, "__module__", "") or "").startswith(__package__):
             raise self.refuse(node, f"cuda.{name}() belongs to the host: call it outside of the kernel")
         if isinstance(callee, types.FunctionType) and not self.builder.is_library(callee):
@@ -319,13 +355,90 @@ class Rewriter(ast.NodeTransformer):
             )
         return self.generic_visit(node)
 
+    def function_call(self, node: ast.Call, callee: Any) -> ast.Call:
+        """Return the call of a device function.
+
+        What Numba's compiler knows by itself, functions, types and the literal sizes of arrays, becomes a part of a version
+        of the function.
+        """
+        original = getattr(callee, "py_func", callee)
+        given = dict(zip(parameters_of(original), node.args, strict=False))
+        given |= {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
+        bound: dict[str, Any] = {}
+        sizes = self.builder.literal_parameters(original)
+        for name, argument in given.items():
+            if isinstance(argument, ast.Starred):
+                break
+            value = self.scope.resolve(argument)
+            is_known = isinstance(value, names.DeviceName) and value.name not in POSITION
+            if is_known or (value is not MISSING and self.builder.is_device_function(value)):
+                bound[name] = value
+            elif name in sizes and (size := self.static(argument)) is not MISSING:
+                bound[name] = size
+        if declarations.of(callee) or original in self.builder.open:
+            bound = {}
+        function = self.builder.device_function(callee, bound)
+        self.waits |= function.waits
+        kept = [each for each in node.args if not any(given.get(name) is each for name in bound)]
+        node.args = [
+            *(_expression(hidden, node) for hidden in (THREAD, SHARED, STOP)),
+            *(
+                ast.copy_location(ast.Starred(self.visit(each.value), ast.Load()), each)
+                if isinstance(each, ast.Starred)
+                else self.visit(each)
+                for each in kept
+            ),
+        ]
+        node.keywords = [each for each in node.keywords if each.arg not in bound]
+        for keyword in node.keywords:
+            keyword.value = self.visit(keyword.value)
+        node.func = ast.copy_location(ast.Name(function.name, ast.Load()), node.func)
+        return node
+
+    def method_call(self, node: ast.Call) -> ast.AST:
+        """Return the call of something that is known when the kernel runs, such as a method of an array."""
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if name in ARRAY_METHODS:
+            raise self.refuse(node, f"the array method .{name}() is not available in a kernel")
+        if name in array_functions.METHODS | {"max", "min"}:
+            self.check_reduction(node, f"the array method .{name}()", name, 0)
+            return self.reduced(node, name, node.func.value)
+        return self.generic_visit(node)
+
+    def reduction(self, node: ast.Call, callee: Any) -> ast.AST | None:
+        """Return the call of one of NumPy's reductions, or None if it is none."""
+        name = getattr(callee, "__name__", "")
+        of_numpy = (getattr(callee, "__module__", "") or "").startswith("numpy")
+        if not of_numpy or getattr(np, name, None) is not callee:
+            return None
+        if name not in array_functions.FUNCTIONS | array_functions.WITH_RUNTIME:
+            return None
+        self.check_reduction(node, f"numpy.{name}()", name, 1)
+        return self.reduced(node, name, node.args[0])
+
+    def check_reduction(self, node: ast.Call, words: str, name: str, count: int) -> None:
+        if len(node.args) != count or node.keywords:
+            raise self.refuse(
+                node, f"{words} takes {'an array alone' if count else 'no argument'} in a kernel"
+            )
+        if name in array_functions.WITH_RUNTIME and not array_functions.has_runtime():
+            raise self.refuse(
+                node, f"{words} makes an array in Numba's own code: {array_functions.NEEDS_RUNTIME}"
+            )
+
+    def reduced(self, node: ast.Call, name: str, array: ast.expr) -> ast.AST:
+        helper = f"{PREFIX}array_{array_functions.SAME.get(name, name)}"
+        call = ast.Call(ast.Name(helper, ast.Load()), [self.visit(array)], [])
+        return ast.fix_missing_locations(ast.copy_location(call, node))
+
     def check_numpy(self, node: ast.Call, callee: Any) -> None:
         """Refuse the functions of NumPy that kernels do not have."""
         name = getattr(callee, "__name__", "")
-        if isinstance(callee, np.ufunc) and hasattr(math, name):
-            raise self.refuse(
-                node, f"use of unsupported NumPy function 'numpy.{name}': a kernel takes math.{name}"
-            )
+        name = {"absolute": "abs"}.get(name, name)
+        if isinstance(callee, np.ufunc) and name not in array_functions.UFUNCS:
+            advice = f": a kernel takes math.{name}" if hasattr(math, name) else ""
+            advice = ": a kernel takes abs" if name == "abs" else advice
+            raise self.refuse(node, f"use of unsupported NumPy function 'numpy.{name}'{advice}")
         if isinstance(getattr(callee, "__self__", None), random.Random | np.random.RandomState):
             raise self.refuse(node, f"{name}() is a host function: in a kernel use numba.cuda.random")
         if (getattr(callee, "__module__", "") or "").startswith("numpy") and name in ARRAY_FUNCTIONS:
@@ -349,6 +462,15 @@ class Rewriter(ast.NodeTransformer):
             return ast.copy_location(self.array(node, name), node)
         if name in BLOCK_SYNCS + WARP_SYNCS:
             return self.sync(node, name)
+        if name == "cg.this_grid":
+            self.builder.cooperative = True
+            return ast.copy_location(ast.Constant(None), node)
+        if name == "grid_group.sync":
+            self.builder.waits_for_grid = True
+            return self.sync(node, GRID_SYNC)
+        if name in names.CACHE_HINTS[0] and len(node.args) == 2:  # reads past a cache: here there is none
+            read = ast.Subscript(node.args[0], node.args[1], ast.Load())
+            return self.visit(ast.copy_location(read, node))
         arguments = [self.visit(argument) for argument in node.args]
         if node.keywords:
             raise self.refuse(node, f"cuda.{name}() takes its arguments by position")
@@ -360,6 +482,9 @@ class Rewriter(ast.NodeTransformer):
             name = "fence_block" if name == "threadfence_block" else "fence"
         if name == "lanemask_lt":
             return _expression(f"{PREFIX}lanemask_lt({THREAD}[{LINEAR}])", node)
+        if name in vectors.TYPES:
+            helper = f"{PREFIX}vector_{name}"
+            return ast.copy_location(ast.Call(ast.Name(helper, ast.Load()), arguments, []), node)
         helper = PREFIX + name.replace(".", "_").rstrip("_")
         return ast.copy_location(ast.Call(ast.Name(helper, ast.Load()), arguments, []), node)
 
@@ -382,7 +507,7 @@ class Rewriter(ast.NodeTransformer):
         if node.keywords:
             raise self.refuse(node, f"cuda.{name}() takes its arguments by position")
         takes = {"syncthreads": 0, "syncwarp": (0, 1), "shfl_sync": 3, "shfl_up_sync": 3, "shfl_down_sync": 3}
-        takes |= {"shfl_xor_sync": 3, "activemask": 0, **dict.fromkeys(BLOCK_SYNCS[1:], 1)}
+        takes |= {GRID_SYNC: 0, "shfl_xor_sync": 3, "activemask": 0, **dict.fromkeys(BLOCK_SYNCS[1:], 1)}
         wanted = takes.get(name, 2)
         if len(node.args) not in (wanted if isinstance(wanted, tuple) else (wanted,)):
             raise self.refuse(node, f"cuda.{name}() takes {wanted} arguments, {len(node.args)} were given")
@@ -520,10 +645,12 @@ class Builder:
 
     def __init__(self, is_device_function: Callable[[Any], bool], warp_size: int = WARP_SIZE) -> None:
         self.is_device_function, self.warp_size = is_device_function, warp_size
-        self.functions: dict[int, Function] = {}
+        self.functions: dict[tuple, Function] = {}
+        self.sizes: dict[Any, frozenset[str]] = {}
         self.shared: list[SharedArray] = []
         self.constants: dict[str, Any] = {}
         self.open: list[Any] = []
+        self.cooperative = self.waits_for_grid = False
 
     @staticmethod
     def is_library(function: types.FunctionType) -> bool:
@@ -551,37 +678,181 @@ class Builder:
         self.shared.append(SharedArray(name, shape, dtype, line))
         return len(self.shared) - 1
 
-    def device_function(self, callee: Any) -> Function:
-        """Return the rewritten form of a device function, rewritten on first use."""
+    def captured(self, name: str, value: Any, line: int) -> int:
+        """Return the slot of a device array of the module, behind the shared arrays that are made before it."""
+        array = value._array if memory.is_device_memory(value) else memory.as_cuda_array(value)._array
+        for slot, each in enumerate(self.shared):
+            known = each.captured
+            if known is not None and known.__array_interface__ == array.__array_interface__:
+                return slot
+        self.shared.append(SharedArray(name, array.shape, array.dtype, line, array))
+        return len(self.shared) - 1
+
+    def literal_parameters(self, original: Callable) -> frozenset[str]:
+        """Return the parameters of a device function that stand in shapes of arrays, there or in what it calls."""
+        if original not in self.sizes:
+            self.sizes[original] = frozenset()  # for a function that calls itself
+            tree, _ = source_tree(original)
+            scope, found = Scope(original, tree), set()
+            for node in ast.walk(tree):
+                if not isinstance(node, ast.Call):
+                    continue
+                callee = scope.resolve(node.func)
+                if isinstance(callee, names.DeviceName) and callee.name in ("shared.array", "local.array"):
+                    found |= {
+                        each.id
+                        for part in [*node.args[:1], *(k.value for k in node.keywords if k.arg == "shape")]
+                        for each in ast.walk(part)
+                        if isinstance(each, ast.Name)
+                    }
+                elif callee is not MISSING and self.is_device_function(callee):
+                    inner = getattr(callee, "py_func", callee)
+                    given = dict(zip(parameters_of(inner), node.args, strict=False))
+                    given |= {k.arg: k.value for k in node.keywords if k.arg}
+                    sizes = self.literal_parameters(inner)
+                    found |= {
+                        each.id
+                        for name, each in given.items()
+                        if name in sizes and isinstance(each, ast.Name)
+                    }
+            changed = {
+                each.id
+                for each in ast.walk(tree)
+                if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+            }
+            self.sizes[original] = frozenset((found & set(parameters_of(original))) - changed)
+        return self.sizes[original]
+
+    def device_function(self, callee: Any, bound: dict[str, Any] | None = None) -> Function:
+        """Return the rewritten form of a device function, rewritten on first use.
+
+        `bound` has the objects that stand for some of its parameters, which the rewritten form does not have.
+        """
         original = getattr(callee, "py_func", callee)
-        if id(original) not in self.functions:
-            function = self.rewrite(original, is_kernel=False)
+        bound = bound or {}
+        # A literal is known by its value, any other object by itself.
+        key = (
+            id(original),
+            frozenset(
+                (name, value if isinstance(value, int | tuple) else id(value))
+                for name, value in bound.items()
+            ),
+        )
+        if key not in self.functions:
+            word = "".join(letter if letter.isalnum() else "_" for letter in original.__name__)
+            name = f"{PREFIX}f{len(self.functions)}_{word}"
+            # A function that calls itself finds this, whose parts are filled in below.
+            function = self.functions[key] = Function(
+                name, original, ast.parse("def f(): pass").body[0], [], ""
+            )
+            made = self.rewrite(original, is_kernel=False, bound=bound)
+            vars(function).update(vars(made) | {"recursive": function.recursive, "name": name})
             if declared := declarations.of(callee):
                 as_declared(function, declared)
-            word = "".join(letter if letter.isalnum() else "_" for letter in original.__name__)
-            function.name = function.tree.name = f"{PREFIX}f{len(self.functions)}_{word}"
-            self.functions[id(original)] = function
-        return self.functions[id(original)]
+            function.tree.name = name
+            if function.recursive:
+                with_depth(function)
+            if function.recursive and function.waits:
+                raise refusal(f"{original.__name__}() calls itself and waits for other threads: write a loop")
+        elif original in self.open:
+            if original is not self.open[-1]:
+                raise refusal(
+                    f"{original.__name__}() calls itself through another function: Numba takes only direct calls"
+                )
+            self.functions[key].recursive = True
+        return self.functions[key]
 
-    def rewrite(self, original: Callable, is_kernel: bool) -> Function:
+    def rewrite(self, original: Callable, is_kernel: bool, bound: dict[str, Any] | None = None) -> Function:
         tree, filename = source_tree(original)
+        bound = bound or {}
         self.open.append(original)
-        rewriter = Rewriter(self, original, tree, is_kernel)
+        rewriter = Rewriter(self, original, tree, is_kernel, bound)
         tree = rewriter.run()
         self.open.pop()
         arguments = tree.args
-        if arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
+        if arguments.kwarg or arguments.kwonlyargs or (arguments.vararg and is_kernel):
             place = where(original, tree.lineno)
             raise refusal(f"{original.__name__}(), {place}: a kernel takes plain arguments, without * and **")
-        parameters = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
-        hidden = [ast.arg(name) for name in (THREAD, SHARED, STOP)]
-        tree.args.args = [*hidden, *arguments.posonlyargs, *arguments.args]
-        tree.args.posonlyargs = []
+        every = [*arguments.posonlyargs, *arguments.args]
         defaults = () if is_kernel else original.__defaults__ or ()
-        given = tree.args.defaults[: len(defaults)]
-        tree.args.defaults = [rewriter.frozen(*each) for each in zip(given, defaults, strict=True)]
+        with_default = dict(zip(reversed([each.arg for each in every]), reversed(defaults), strict=False))
+        nodes = dict(zip(reversed([each.arg for each in every]), reversed(arguments.defaults), strict=False))
+        kept = [each for each in every if each.arg not in bound]
+        hidden = [ast.arg(name) for name in (THREAD, SHARED, STOP)]
+        arguments.args, arguments.posonlyargs = [*hidden, *kept], []
+        arguments.defaults = [
+            rewriter.frozen(nodes[each.arg], with_default[each.arg])
+            for each in kept
+            if each.arg in with_default
+        ]
         ast.fix_missing_locations(tree)
-        return Function(original.__name__, original, tree, parameters, filename, rewriter.waits)
+        star = arguments.vararg.arg if arguments.vararg else ""
+        parameters = [each.arg for each in kept]
+        return Function(original.__name__, original, tree, parameters, filename, rewriter.waits, star)
+
+
+def parameters_of(function: Callable) -> tuple[str, ...]:
+    """Return the names of a function's parameters, without a starred one."""
+    return function.__code__.co_varnames[: function.__code__.co_argcount]
+
+
+def with_depth(function: Function) -> None:
+    """Let a function that calls itself count how deep it is, so that a recursion without end is an error, and no crash.
+
+    Raises
+    ------
+    TypeError
+        If it calls itself whatever its arguments are; Numba's TypingError where Numba is installed.
+    """
+    tree, name = function.tree, function.name
+    if _always_calls(tree.body, name):
+        first = next(each for each in ast.walk(tree) if isinstance(each, ast.Name) and each.id == name)
+        place = where(function.original, first.lineno)
+        raise refusal(
+            f"{function.original.__name__}(), {place}: cannot type infer runaway recursion: it always calls itself"
+        )
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name:
+            node.keywords.append(ast.keyword(DEPTH, _expression(f"{DEPTH} + 1", node)))
+    words = f"more than {MOST_CALLS} calls within each other; a thread's stack on a GPU holds far fewer"
+    guard = ast.parse(f"if {DEPTH} > {MOST_CALLS}:\n    raise RecursionError({words!r})").body[0]
+    for node in ast.walk(guard):
+        ast.copy_location(node, tree.body[0])
+    tree.body.insert(0, guard)
+    tree.args.args.append(ast.arg(DEPTH))
+    tree.args.defaults.append(ast.Constant(0))
+    ast.fix_missing_locations(tree)
+
+
+def _always_calls(body: list[ast.stmt], name: str) -> bool:
+    """Return whether every way through these statements calls a function."""
+
+    def calls(node: ast.AST) -> bool:
+        return any(isinstance(each, ast.Name) and each.id == name for each in ast.walk(node))
+
+    for statement in body:
+        if isinstance(statement, ast.If):
+            parts = statement.body, statement.orelse
+            if calls(statement.test) or all(_always_calls(part, name) for part in parts):
+                return True
+            leaves = [
+                any(isinstance(each, ast.Return) for each in ast.walk(node))
+                for part in parts
+                for node in part
+            ]
+            if any(leaves):
+                return False
+        elif isinstance(statement, ast.For | ast.While):
+            if calls(statement.iter if isinstance(statement, ast.For) else statement.test):
+                return True
+            if any(isinstance(each, ast.Return) for each in ast.walk(statement)):
+                return False
+        elif calls(statement):
+            # `a and f(x)` and `f(x) if a else b` need not call it.
+            return not any(isinstance(each, ast.IfExp | ast.BoolOp) for each in ast.walk(statement))
+        elif isinstance(statement, ast.Return):
+            return False
+    return False
 
 
 class _Returns(ast.NodeTransformer):
@@ -658,7 +929,14 @@ def program(
     builder = Builder(is_device_function, warp_size)
     kernel = builder.rewrite(function, is_kernel=True)
     functions = {each.name: each for each in builder.functions.values()}
-    return Program(kernel, functions, builder.shared, builder.constants)
+    return Program(
+        kernel,
+        functions,
+        builder.shared,
+        builder.constants,
+        cooperative=builder.cooperative,
+        waits_for_grid=builder.waits_for_grid,
+    )
 
 
 def syncs(tree: ast.AST) -> Iterator[ast.Call]:

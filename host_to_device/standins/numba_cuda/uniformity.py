@@ -98,7 +98,9 @@ class Uniformity(Preparation):
             return all(self.same(part) for part in (node.lower, node.upper, node.step) if part is not None)
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Name):
-                known = node.func.id in PURE_BUILTINS or node.func.id.startswith(f"{PREFIX}c")
+                known = node.func.id in PURE_BUILTINS or node.func.id.startswith(
+                    (f"{PREFIX}c", f"{PREFIX}vector_")
+                )
                 sweeps = node.func.id in ("min", "max") and len(node.args) < 2
                 if node.func.id in self.assigned or not known or sweeps:
                     return False

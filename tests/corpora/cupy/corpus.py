@@ -14,16 +14,31 @@ from tests.corpora.cupy import (
     computing,
     elementwise,
     fusing,
+    headers,
     indexing,
     libraries,
     mixing,
     raw,
     running,
     scalars,
+    vectorizing,
 )
 from tests.corpora.cupy.case import Program
 
-MODULES = arrays, scalars, mixing, indexing, computing, libraries, elementwise, raw, fusing, running
+MODULES = (
+    arrays,
+    scalars,
+    mixing,
+    indexing,
+    computing,
+    libraries,
+    elementwise,
+    raw,
+    headers,
+    fusing,
+    running,
+    vectorizing,
+)
 SEEN = Path(__file__).with_name("seen_on_gpu.json")
 
 

@@ -137,12 +137,15 @@ def test_a_single_element_becomes_a_python_number_when_asked():
 
 
 # _dtype.pyx, check_supported_dtype
-@pytest.mark.parametrize(
-    "host", [["a", "b"], np.array([None]), np.array(["2020-01-01"], "M8[D]"), np.arange(3, dtype=">i4")]
-)
+@pytest.mark.parametrize("host", [["a", "b"], np.array([None]), np.array(["2020-01-01"], "M8[D]")])
 def test_dtypes_that_device_memory_cannot_hold(host):
     with pytest.raises(ValueError, match=r"^Unsupported dtype [^\n]+$"):
         cp.array(host)
+
+
+def test_big_endian_numbers_are_turned_round():  # core.pyx, `_array_default`
+    x = cp.asarray(np.arange(3, dtype=">i4"))
+    assert x.dtype == np.dtype("=i4") and x.get().tolist() == [0, 1, 2]
 
 
 def test_creation_agrees_with_numpy():

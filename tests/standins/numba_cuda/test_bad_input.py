@@ -144,9 +144,23 @@ def test_signatures_that_do_not_fit_the_function(signature, words):
 
 def test_source_not_available(mode):
     space = {"cuda": cuda}
-    exec("@cuda.jit\ndef typed(x):\n    x[0] = 1\n", space)
+    exec("@cuda.jit\n" + "".join(["def typed", "(x):\n    x[0] = 1\n"]), space)  # the text is in no variable
     words = r"^the source of typed\(\) is not available.*notebook cell or in a file"
     refused(OSError, words, space["typed"][1, 1], ones())
+
+
+def test_source_of_exec(mode):
+    """A text that is in a variable, or in the program, is found; another text with a function of this name is not."""
+    other, text = "def made(x):\n    x[0] = 8\n", f"def made(x):\n    x[0] = {3 + 4}\n"
+    space = {"cuda": cuda}
+    exec(text, space)
+    x = ones()
+    cuda.jit(space["made"])[1, 1](x)
+    assert x.copy_to_host()[0] == 7
+    assert other
+    exec("@cuda.jit\ndef decorated(x):\n    x[0] = 9\n", space)
+    space["decorated"][1, 1](x)
+    assert x.copy_to_host()[0] == 9
 
 
 def test_two_lambdas_on_a_line(mode):
@@ -258,7 +272,7 @@ CANNOT_SAY = {
     opens_a_file: r"open\(\) is not available in a kernel",
     copies: r"cuda.to_device\(\) belongs to the host",
     calls_the_host: r"square_of_host\(\) is an ordinary Python function.*device=True",
-    calls_itself: r"calls itself: the stand-in does not run recursion",
+    calls_itself: r"cannot type infer runaway recursion: it always calls itself",
     knows_no_cuda_name: "cuda.frobnicate is not in host_to_device's stand-in",
     wants_an_axis: "cuda.threadIdx has no 'w'",
     wants_no_axis: "cuda.threadIdx is used by its parts: x, y, z",

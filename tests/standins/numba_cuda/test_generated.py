@@ -1,12 +1,14 @@
 """Generated programs of mixed types give what the real compiler's PTX gives, or are refused by name and line.
 
 `make test` runs a stored sample, whose results the real numba-cuda computed on the rehearsal: all of it interpreted, a few
-programs compiled. `make test-all` generates 2,000 programs and asks the real compiler.
+programs compiled. `make test-all` generates 2,000 programs and asks the real compiler; they run interpreted, and compiled
+in turns. `python -m tests.commands.kernels.typed_programs` runs any of them.
 """
 
 import pytest
 
 from host_to_device.standins import imports
+from tests import weekly
 
 imports.redirect()
 
@@ -14,6 +16,7 @@ from tests.corpora.kernels.generated import judging, sample, shrinking, typed  #
 
 SAMPLE = sample.stored()
 COMPILED = SAMPLE[3:5]
+WEEKS = 5  # to compile a program takes most of a second
 
 
 def faults(mode, programs):
@@ -80,4 +83,4 @@ def test_many_programs(first):
     with judging.real() as real:
         known = list(zip(programs, real.results(programs), strict=True))
     assert faults("interpreted", known) == []
-    assert faults("compiled", known) == []
+    assert faults("compiled", weekly.in_turn(known, WEEKS, f"typed programs {first}")) == []

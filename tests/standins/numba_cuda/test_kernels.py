@@ -1,7 +1,7 @@
 """The corpus of right kernels (`tests/corpora/kernels`) on the stand-in: compiled, interpreted, and in shuffled orders.
 
 What NumPy expects is the judge. `make test` compiles a sample that shows every kind of kernel at least twice;
-the rest, and Numba's own simulator as a second judge, are slow.
+the rest, which has its turns, and Numba's own simulator as a second judge, are slow.
 """
 
 import os
@@ -102,6 +102,7 @@ def test_interpreted(case):
     assert wrong(case, interpreted=True) == []
 
 
+@pytest.mark.one_in(2)
 @each_case_a_sample_first
 def test_compiled(case):
     with words() as said:
@@ -115,6 +116,7 @@ def test_order_of_threads_does_not_matter_interpreted(case, seed):
     assert wrong(case, interpreted=True, seed=seed) == []
 
 
+@pytest.mark.one_in(2)
 @each_case_a_sample_first
 def test_order_of_threads_does_not_matter_compiled(case):
     with words():

@@ -66,6 +66,7 @@ def test_compiled(name):
 
 
 @pytest.mark.slow
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", [name for name in REAL if name not in OTHERWISE and name not in COMPILED])
 def test_compiled_all(name):
     judge(name, interpreted=False)

@@ -305,6 +305,7 @@ PAIRS = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("first", "second"), PAIRS)
 def test_every_operation_on_every_pair_of_types(first, second, tmp_path):
     module, chosen = table(tmp_path / f"table_{first}_{second}.py", first, second)
@@ -542,6 +543,7 @@ def random_kernel(folder, seed):
     ), outputs
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     "seed",
     [pytest.param(seed, marks=() if seed < 2 else pytest.mark.slow) for seed in range(200)],

@@ -32,6 +32,7 @@ struct Global { const char *name; void *address; size_t size; bool constant; };
 struct Shared { int first, last; const char *names; };  // a declaration: its lines, " name name "
 
 enum Operation { SYNC_BLOCK, COUNT_BLOCK, AND_BLOCK, OR_BLOCK,  // wait for the block
+                 SYNC_GRID,                                     // waits for all blocks of a cooperative launch
                  SYNC_WARP, SHUFFLE, BALLOT, MATCH_ANY, MATCH_ALL, ACTIVE, REDUCE_ADD,
                  REDUCE_MIN_SIGNED, REDUCE_MAX_SIGNED, REDUCE_MIN, REDUCE_MAX, REDUCE_AND, REDUCE_OR, REDUCE_XOR };
 typedef unsigned long long Bits;
@@ -42,6 +43,7 @@ H2D_HIDDEN Bits meet(Operation operation, Bits mask, Bits value, int source, int
 enum Touch { READ, WRITE, CHANGE };  // CHANGE: by an atomic
 // Checks an access of size bytes, and returns whether other processes may use this memory at the same time.
 H2D_HIDDEN bool touch(const volatile void *address, size_t size, Touch how, int line);
+extern H2D_HIDDEN void *caller;  // what stands for the line of a touch that gives none: an address in the code
 H2D_HIDDEN void fence(bool device);  // for the device, or for the block only
 H2D_HIDDEN void relax(int line);  // lets other threads run now and then: called where a thread may wait for another
 [[noreturn]] H2D_HIDDEN void fail(const char *kind, const char *text, int line);
@@ -53,6 +55,7 @@ H2D_HIDDEN unsigned lane();
 
 // A process runs one block at a time, and one thread of it, so plain variables suffice.
 extern "C" H2D_HIDDEN bool h2d_busy;
+extern "C" H2D_HIDDEN bool h2d_cooperative;  // whether all blocks of the launch wait for each other at the grid's barrier
 extern "C" H2D_HIDDEN uint3 h2d_thread, h2d_block;
 extern "C" H2D_HIDDEN dim3 h2d_block_dim, h2d_grid_dim;
 

@@ -17,13 +17,21 @@ Bits meet(Operation operation, Bits mask, Bits value, int source, int line) {
     }
     t.operation = operation, t.mask = operation >= SYNC_WARP ? mask & full_mask() : 0;
     t.value = value, t.source = source, t.line = line;
+    if (operation == SYNC_GRID && !h2d_cooperative) {
+        snprintf(fault.text, sizeof fault.text, "no cooperative launch\t%s",
+                 "the grid has no barrier: give RawKernel or RawModule enable_cooperative_groups=True");
+        fault.kind = OTHER, fault.line = line;
+        give_up();
+    }
     park(operation < SYNC_WARP ? AT_BLOCK : AT_WARP);
     return t.result;
 }
 
+void *caller;
+
 bool touch(const volatile void *address, size_t size, Touch how, int line) {
     uintptr_t a = (uintptr_t)address;
-    if (!inside(a, size, sizes)) look(a, size, (races::Kind)how, line, __builtin_return_address(0));
+    if (!inside(a, size, sizes)) look(a, size, (races::Kind)how, line, line ? __builtin_return_address(0) : caller);
     return !alone && a - arena < real_sizes.arena;
 }
 

@@ -99,6 +99,8 @@ bool watching, partial, any_fence;
 bool repeated;   // some store found the value that the same thread of another block has stored at the same line
 bool patterned;  // the accesses of each block at each line are summed up as well
 uint32_t clock_, barrier;  // the time, and that of this block's last barrier
+uint32_t grid_barrier;      // the time of the grid's last barrier, 0 before the first
+uint64_t aside;            // of a cooperative launch: what tells the shared memory of this block from that of others
 uint32_t generation;       // of shared memory: one a block
 uint64_t block;
 uint32_t lanes[THREADS][64];  // for each thread: the time up to which each lane of its warp is ordered before it
@@ -121,7 +123,7 @@ int variable_at(uintptr_t address, int *space);
 void begin(bool watch, bool sum_up) {
     watching = watch, patterned = sum_up, partial = any_fence = repeated = false;
     patterns.release();
-    clock_ = 1, barrier = generation = found_count = 0;
+    clock_ = 1, barrier = generation = found_count = grid_barrier = 0, aside = 0;
     pending.size = 0;
     for (size_t i = 0; i < told.size; i++)
         if (told.rows[i].key) told.rows[i].value.release();
@@ -133,6 +135,7 @@ void begin(bool watch, bool sum_up) {
 
 void begin_block(uint64_t number) {
     block = number, generation++, barrier = ++clock_;
+    if (h2d_cooperative) generation = (uint32_t)number + 1, aside = (number + 1) << 44;
     memset(lanes, 0, sizeof lanes);
     if (!any_fence) return;
     memset(fences, 0, sizeof fences);
@@ -143,6 +146,7 @@ void begin_block(uint64_t number) {
 bool ordered(const Access &before, unsigned thread, unsigned warp) {
     uint64_t other = block_of(before.who);
     unsigned of = thread_of(before.who);
+    if (before.time < grid_barrier) return true;
     if (other == block) {
         if (of == thread || before.time < barrier) return true;
         if (of / warp == thread / warp && before.time < lanes[thread][of % warp]) return true;
@@ -232,10 +236,11 @@ void record(uintptr_t address, size_t size, Kind kind, uint32_t site, unsigned t
         }
     }
     uint32_t of = space ? generation : 0;
+    const uint64_t whose = space ? aside : 0;
     for (uintptr_t at = address, end = address + size; at < end;) {
-        Page *page = pages.find(at >> 10);
+        Page *page = pages.find((at >> 10) + whose);
         if (!page) {
-            if (memory < MOST_MEMORY && (page = pages.put(at >> 10))) page->cells = (Cell *)calloc(256, sizeof(Cell));
+            if (memory < MOST_MEMORY && (page = pages.put((at >> 10) + whose))) page->cells = (Cell *)calloc(256, sizeof(Cell));
             if (!page || !page->cells) {
                 partial = true;
                 return;
@@ -316,5 +321,8 @@ void pass_block(unsigned threads) {
     }
     barrier = ++clock_;
 }
+
+// The grid's barrier orders all accesses before it; its blocks begin anew.
+void pass_grid() { grid_barrier = ++clock_; }
 
 }  // namespace races

@@ -35,7 +35,7 @@ alignas(256) H2D_HIDDEN char h2d_dynamic[MOST_SHARED];  // the memory of extern 
 }
 
 namespace h2d {
-bool h2d_busy;
+bool h2d_busy, h2d_cooperative;
 }
 
 namespace {
@@ -45,7 +45,7 @@ namespace {
 struct Request {
     uint64_t arena, arena_size, table;
     uint64_t control;  // address of two numbers that all processes share: the next block, and whether to stop
-    uint64_t kernel, shared, seed, seeded, alone, chunk, watch, fill, strict;
+    uint64_t kernel, shared, seed, seeded, alone, chunk, watch, fill, strict, cooperative;
     uint64_t grid[3], block[3];
     double seconds;
 };
@@ -112,6 +112,7 @@ double now() {
 #include "stacks.h"
 #include "conversions.h"
 #include "threads.h"
+#include "grids.h"
 #include "accesses.h"
 #include "calls.h"
 #include "signals.h"
@@ -153,7 +154,12 @@ EXPORT int h2d_run(const Request *request, void **pointers, Fault *found, void *
     }
     running = true;
     in_kernel = h2d_busy = false;
+    h2d_cooperative = r.cooperative;
     set_timer(TICK);
+    if (r.cooperative) {
+        control[0] = total;
+        run_together(r.grid[0], r.grid[1], (unsigned)total, r.shared, r.fill);
+    }
     while (!broken) {
         uint64_t from = __atomic_fetch_add(control, r.chunk, __ATOMIC_RELAXED);
         if (from >= total) break;

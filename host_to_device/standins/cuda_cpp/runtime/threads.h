@@ -12,6 +12,7 @@ unsigned order[MOST_THREADS];       // of all threads, warp by warp
 unsigned warp_start[MOST_THREADS + 1];  // where each warp starts in that order
 unsigned warp_count, thread_count, done, current, next_thread, end_thread;
 bool waits;  // some thread of this kernel has waited
+bool at_grid;  // all threads of the block wait for the grid
 uint64_t ended;  // threads of this launch that have ended
 const Kernel *kernel;
 void **arguments;
@@ -299,6 +300,10 @@ void release_block() {
     Bits sum = 0;
     for (unsigned t = 0; t < thread_count; t++) sum += threads[t].value != 0;
     Operation operation = threads[first].operation;
+    if (operation == SYNC_GRID) {
+        at_grid = true;
+        return;
+    }
     Bits result = operation == COUNT_BLOCK ? sum : operation == AND_BLOCK ? sum == thread_count : sum != 0;
     for (unsigned t = 0; t < thread_count; t++) threads[t].result = result, threads[t].state = READY;
     if (races::watching) races::pass_block(thread_count);
@@ -312,19 +317,8 @@ void fill_with(void *memory, size_t size, uint64_t fill) {
     for (size_t i = 0; fill == MIXED && i < size; i++) ((unsigned char *)memory)[i] = (i * 2654435761u) >> 13;
 }
 
-void run_block(uint64_t shared, uint64_t fill) {
-    fill_with(h2d_dynamic, shared, fill);
-    for (int i = 0; i < variable_count; i++)
-        if (variables[i].shared) fill_with((void *)variables[i].start, variables[i].size, fill);
-    done = 0;
-    bool by_warps = waits || shaking;
-    if (!by_warps) {
-        start(0, thread_count);
-        if (done == thread_count || broken) return;
-        waits = true;
-    } else {
-        for (unsigned t = 0; t < thread_count; t++) threads[t].state = FRESH;
-    }
+// Goes on until all threads of the block have ended, or wait for the grid.
+void continue_block(bool by_warps) {
     for (;;) {
         bool again = false;
         for (unsigned w = 0; w < warp_count; w++) {
@@ -336,8 +330,25 @@ void run_block(uint64_t shared, uint64_t fill) {
         by_warps = false;
         if (done == thread_count) return;
         if (!again) release_block();
-        if (broken) return;
+        if (broken || at_grid) return;
     }
+}
+
+void run_block(uint64_t shared, uint64_t fill) {
+    fill_with(h2d_dynamic, shared, fill);
+    for (int i = 0; i < variable_count; i++)
+        if (variables[i].shared) fill_with((void *)variables[i].start, variables[i].size, fill);
+    done = 0;
+    at_grid = false;
+    bool by_warps = waits || shaking;
+    if (!by_warps) {
+        start(0, thread_count);
+        if (done == thread_count || broken) return;
+        waits = true;
+    } else {
+        for (unsigned t = 0; t < thread_count; t++) threads[t].state = FRESH;
+    }
+    continue_block(by_warps);
 }
 
 }  // namespace

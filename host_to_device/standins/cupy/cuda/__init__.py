@@ -8,6 +8,7 @@ from typing import Any
 
 from host_to_device.standins.cupy.cuda import (
     compiler,
+    cub,
     device,
     driver,
     memory,
@@ -16,6 +17,7 @@ from host_to_device.standins.cupy.cuda import (
     profiler,
     runtime,
     stream,
+    thrust,
 )
 from host_to_device.standins.cupy.cuda.device import Device, get_device_id
 from host_to_device.standins.cupy.cuda.memory import (
@@ -64,6 +66,7 @@ __all__ = [
     "alloc",
     "alloc_pinned_memory",
     "compiler",
+    "cub",
     "device",
     "driver",
     "get_allocator",
@@ -79,6 +82,7 @@ __all__ = [
     "set_allocator",
     "set_pinned_memory_allocator",
     "stream",
+    "thrust",
     "using_allocator",
 ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 from typing import Any
 
 import numpy as np
@@ -123,6 +124,7 @@ class Memory(BaseMemory):
     __slots__ = ()
 
     def __init__(self, size: int) -> None:
+        size = operator.index(size)
         try:
             self._hold(take(size) if size else None, size)
         except MemoryError:

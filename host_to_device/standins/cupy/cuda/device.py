@@ -75,7 +75,7 @@ class Device:
         return {
             name.removeprefix(prefix): runtime.deviceGetAttribute(number, self.id)
             for name, number in vars(runtime).items()
-            if name.startswith(prefix)
+            if name.startswith(prefix) and runtime._is_known(number)
         }
 
     @property

@@ -88,7 +88,7 @@ def using_allocator(allocator: Callable[[int], MemoryPointer] | None = None) -> 
 
 def alloc(size: int) -> MemoryPointer:
     """Return memory from the allocator in use."""
-    return get_allocator()(size)
+    return get_allocator()(operator.index(size))
 
 
 def new_array(

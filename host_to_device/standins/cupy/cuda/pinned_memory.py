@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -66,6 +67,7 @@ class PinnedMemoryPool:
 
     def malloc(self, size: int) -> Any:
         """Return pinned memory of at least `size` bytes."""
+        size = operator.index(size)
         rounded = max(UNIT, 1 << (size - 1).bit_length()) if size else 0
         return PinnedMemoryPointer(PinnedMemory(rounded), 0)
 

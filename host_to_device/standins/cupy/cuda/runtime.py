@@ -36,6 +36,35 @@ cudaDevAttrMaxRegistersPerMultiprocessor = 82
 cudaDevAttrManagedMemory = 83
 cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
 
+# The other attributes: their names are there, and `deviceGetAttribute` refuses them.
+_OTHER_ATTRIBUTES = """
+MaxPitch=11 ClockRate=13 TextureAlignment=14 GpuOverlap=15 ComputeMode=20 MaxTexture1DWidth=21 MaxTexture2DWidth=22
+MaxTexture2DHeight=23 MaxTexture3DWidth=24 MaxTexture3DHeight=25 MaxTexture3DDepth=26 MaxTexture2DLayeredWidth=27
+MaxTexture2DLayeredHeight=28 MaxTexture2DLayeredLayers=29 SurfaceAlignment=30 ConcurrentKernels=31 EccEnabled=32
+PciBusId=33 PciDeviceId=34 TccDriver=35 MemoryClockRate=36 GlobalMemoryBusWidth=37 L2CacheSize=38 AsyncEngineCount=40
+MaxTexture1DLayeredWidth=42 MaxTexture1DLayeredLayers=43 MaxTexture2DGatherWidth=45 MaxTexture2DGatherHeight=46
+MaxTexture3DWidthAlt=47 MaxTexture3DHeightAlt=48 MaxTexture3DDepthAlt=49 PciDomainId=50 TexturePitchAlignment=51
+MaxTextureCubemapWidth=52 MaxTextureCubemapLayeredWidth=53 MaxTextureCubemapLayeredLayers=54 MaxSurface1DWidth=55
+MaxSurface2DWidth=56 MaxSurface2DHeight=57 MaxSurface3DWidth=58 MaxSurface3DHeight=59 MaxSurface3DDepth=60
+MaxSurface1DLayeredWidth=61 MaxSurface1DLayeredLayers=62 MaxSurface2DLayeredWidth=63 MaxSurface2DLayeredHeight=64
+MaxSurface2DLayeredLayers=65 MaxSurfaceCubemapWidth=66 MaxSurfaceCubemapLayeredWidth=67
+MaxSurfaceCubemapLayeredLayers=68 MaxTexture1DLinearWidth=69 MaxTexture2DLinearWidth=70 MaxTexture2DLinearHeight=71
+MaxTexture2DLinearPitch=72 MaxTexture2DMipmappedWidth=73 MaxTexture2DMipmappedHeight=74 MaxTexture1DMipmappedWidth=77
+StreamPrioritiesSupported=78 GlobalL1CacheSupported=79 LocalL1CacheSupported=80 IsMultiGpuBoard=84
+MultiGpuBoardGroupID=85 HostNativeAtomicSupported=86 SingleToDoublePrecisionPerfRatio=87 PageableMemoryAccess=88
+ConcurrentManagedAccess=89 ComputePreemptionSupported=90 CanUseHostPointerForRegisteredMem=91 Reserved92=92
+Reserved93=93 Reserved94=94 CooperativeLaunch=95 CooperativeMultiDeviceLaunch=96 CanFlushRemoteWrites=98
+HostRegisterSupported=99 PageableMemoryAccessUsesHostPageTables=100 DirectManagedMemAccessFromHost=101
+MaxBlocksPerMultiprocessor=106 ReservedSharedMemoryPerBlock=111 SparseCudaArraySupported=112
+HostRegisterReadOnlySupported=113 MaxTimelineSemaphoreInteropSupported=114 MemoryPoolsSupported=115
+GPUDirectRDMASupported=116 GPUDirectRDMAFlushWritesOptions=117 GPUDirectRDMAWritesOrdering=118
+MemoryPoolSupportedHandleTypes=119
+"""
+for _each in _OTHER_ATTRIBUTES.split():
+    _name, _number = _each.split("=")
+    globals()[f"cudaDevAttr{_name}"] = int(_number)
+cudaDevAttrCooperativeLaunch = 95
+
 _ATTRIBUTES = {
     cudaDevAttrMaxThreadsPerBlock: "MAX_THREADS_PER_BLOCK",
     cudaDevAttrMaxBlockDimX: "MAX_BLOCK_DIM_X",
@@ -127,6 +156,11 @@ def setDevice(device: int) -> None:
     _check_device(device)
 
 
+def _is_known(attrib: int) -> bool:
+    """Return whether the stand-in has an attribute."""
+    return attrib in _ATTRIBUTES or attrib == cudaDevAttrCooperativeLaunch
+
+
 def deviceGetAttribute(attrib: int, device: int) -> int:
     """Return one of the device's limits.
 
@@ -136,15 +170,18 @@ def deviceGetAttribute(attrib: int, device: int) -> int:
         cudaErrorInvalidValue for one that the stand-in does not have; cudaErrorInvalidDevice.
     """
     _check_device(device)
-    if attrib not in _ATTRIBUTES:
+    if not _is_known(attrib):
         raise CUDARuntimeError(1)
+    if attrib == cudaDevAttrCooperativeLaunch:
+        return 1
     return devices.ATTRIBUTES[_ATTRIBUTES[attrib]]
 
 
 def getDeviceProperties(device: int) -> dict[str, Any]:
     """Return the device's name (bytes) and limits by the names of CUDA's `cudaDeviceProp`.
 
-    Properties that only a GPU has (clock rates, bus width, cache sizes) are left out.
+    Properties that only a GPU has (clock rates, bus width, cache sizes) are left out. The UUID is a text that says what
+    this device is.
 
     Raises
     ------
@@ -155,6 +192,8 @@ def getDeviceProperties(device: int) -> dict[str, Any]:
     limits = devices.ATTRIBUTES
     return {
         "name": devices.NAME.encode(),
+        "uuid": b"host_to_device".ljust(16, b"\0"),
+        "cooperativeLaunch": 1,
         "totalGlobalMem": memGetInfo()[1],
         "sharedMemPerBlock": limits["MAX_SHARED_MEMORY_PER_BLOCK"],
         "regsPerBlock": limits["MAX_REGISTERS_PER_BLOCK"],

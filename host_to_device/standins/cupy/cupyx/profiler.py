@@ -5,8 +5,10 @@ All times are those of this machine's CPU. They say nothing about a GPU.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import math
+import textwrap
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -160,6 +162,31 @@ class time_range:
 def profile() -> Iterator[None]:
     """Do nothing for the length of a `with` block: NVIDIA's profilers cannot observe the stand-in."""
     yield
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """Give a notebook CuPy's magic `%gpu_timeit`, by `%load_ext cupyx.profiler`: it times a line or a cell."""
+
+    def gpu_timeit(line: str, cell: str | None = None) -> None:
+        parser = argparse.ArgumentParser(prog="%gpu_timeit", add_help=False, exit_on_error=False)
+        parser.add_argument("-n", "--n-repeat", type=int, default=10000)
+        parser.add_argument("-w", "--n-warmup", type=int, default=10)
+        parser.add_argument("--max-duration", type=float, default=math.inf)
+        parser.add_argument("code", nargs=argparse.REMAINDER)
+        given = parser.parse_args(line.split(" "))
+        names = ipython.user_ns
+        if cell is None:
+            code = compile(" ".join(given.code).strip(), "<gpu_timeit>", "eval")
+            run = lambda: eval(code, names)  # noqa: E731 - `benchmark` shows its name, as CuPy does
+        else:
+            code = compile(textwrap.dedent(cell), "<gpu_timeit>", "exec")
+            run = lambda: exec(code, names)  # noqa: E731
+        run.__name__ = "run"
+        print(
+            benchmark(run, n_repeat=given.n_repeat, n_warmup=given.n_warmup, max_duration=given.max_duration)
+        )
+
+    ipython.register_magic_function(gpu_timeit, "line_cell", "gpu_timeit")
 
 
 def __getattr__(name: str) -> Any:

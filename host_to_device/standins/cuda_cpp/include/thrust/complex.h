@@ -1,0 +1,3 @@
+// thrust::complex, which CuPy's header has as well.
+#pragma once
+#include "../cupy/complex.cuh"
