@@ -177,6 +177,8 @@ def judge(number: str, seed: int, collected: Any) -> Verdict:
 
 # -- what a learner calls
 
+# Where a grader runs a notebook, `answer` calls this with the number and the notebook's names, and judges nothing.
+keep: Callable[[Any, dict[str, Any]], None] | None = None
 _at_work: int | None = None  # the thread in which an answer is being checked
 
 
@@ -221,6 +223,9 @@ def answer(number: str, *, hint: int | None = None, strict: bool | None = None) 
     False
     """
     global _at_work
+    if keep is not None:
+        keep(number, sys._getframe(1).f_globals)
+        return Verdict(_cut(number), None, 0, 0, "")
     strict = is_strict() if strict is None else strict
     was_lost = hint is None and context.is_lost(wait)
     if _at_work not in (None, threading.get_ident()):

@@ -127,8 +127,8 @@ def _marked(
         try:
             while waiting or running:
                 while waiting and len(running) < jobs:
-                    each = waiting.pop(0)
-                    running[pool.submit(mark, each[1].cells)] = each
+                    following = waiting.pop(0)
+                    running[pool.submit(mark, following[1].cells)] = following
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
                     submission, book, remarks, key = running.pop(future)

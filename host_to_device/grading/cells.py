@@ -1,4 +1,4 @@
-"""Read the code cells of a notebook that somebody handed in: of any version of the format, with any metadata or none."""
+"""Read the code cells of a student's notebook: of any version of the format, with any metadata or none."""
 
 from __future__ import annotations
 

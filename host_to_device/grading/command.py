@@ -11,7 +11,7 @@ from pathlib import Path
 
 from host_to_device.exercises import catalogue
 from host_to_device.exercises.definition import place_in_set
-from host_to_device.grading import batch, gradebook, marking, pages, sandbox, submissions
+from host_to_device.grading import batch, feedback, gradebook, marking, sandbox, submissions
 
 HELP = "grade the notebooks of a class: marks, feedback pages, a report"
 
@@ -135,9 +135,9 @@ def write(
     (out / "canvas.csv").write_text(gradebook.canvas(rows, numbers, title), encoding="utf-8")
     (out / "moodle.csv").write_text(gradebook.moodle(rows, numbers), encoding="utf-8")
     for row, result, name in zip(rows, results, file_names(row.student for row in rows), strict=True):
-        page = pages.feedback(title, row, result, numbers)
+        page = feedback.of_student(title, row, result, numbers)
         (out / "feedback" / f"{name}.html").write_text(page, encoding="utf-8")
-    report = pages.class_report(title, rows, results, numbers, {})
+    report = feedback.of_class(title, rows, results, numbers, {})
     (out / "class.html").write_text(report, encoding="utf-8")
 
 

@@ -117,7 +117,7 @@ class Reader:
             If what has come is no message: something else than our program writes there.
         """
         self.waiting += piece
-        found = []
+        found: list[Mapping[str, Any]] = []
         while len(self.waiting) >= LENGTH.size:
             (length,) = LENGTH.unpack_from(self.waiting)
             if length > LARGEST:

@@ -6,6 +6,7 @@ exercise is given only when the cells of the notebook have run, and for one exer
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import Any, BinaryIO
@@ -56,17 +57,17 @@ def main() -> None:
 
 
 def started() -> tuple[Any, dict[str, dict[str, Any]]]:
-    """Return an IPython that shows nothing of its own, and where `h2d.answer` keeps the names that it finds.
+    """Return an IPython that shows nothing of its own, and where `h2d.answer` keeps the notebook's names instead of judging.
 
     The names are kept by the number of the exercise.
     """
     from IPython.core.displaypub import CapturingDisplayPublisher
     from IPython.core.interactiveshell import InteractiveShell
 
-    import host_to_device as h2d
+    from host_to_device.exercises import answering
     from host_to_device.exercises.definition import normal_number
 
-    shell = InteractiveShell.instance(history_load_length=0)
+    shell: Any = InteractiveShell.instance(history_load_length=0)
     shell.history_manager.enabled = False
     shell.display_pub = CapturingDisplayPublisher()
     shell._showtraceback = lambda *_: None
@@ -75,13 +76,13 @@ def started() -> tuple[Any, dict[str, dict[str, Any]]]:
 
     names: dict[str, dict[str, Any]] = {}
 
-    def answer(number: Any, **_: Any) -> None:
-        names[normal_number(number)] = {
-            name: value for name, value in shell.user_ns.items() if not name.startswith("_")
-        }
-        print(f"{number}: judged when the notebook has run")
+    def keep(number: Any, those: dict[str, Any]) -> None:
+        with contextlib.suppress(ValueError):  # no number of an exercise
+            names[normal_number(number)] = {
+                name: value for name, value in those.items() if not name.startswith("_")
+            }
 
-    h2d.answer = answer
+    answering.keep = keep
     return shell, names
 
 

@@ -89,7 +89,8 @@ def mark(
         What it may use, and how long it may take.
     """
     limits, patience = limits or Limits(), patience or Patience()
-    marked, left_out = Marked(), set()
+    marked = Marked()
+    left_out: set[int] = set()
     until = time.monotonic() + patience.whole
     waiting = list(numbers)
     for _ in range(STARTS):

@@ -47,8 +47,8 @@ def stripped(cls: type[Exercise]) -> str:
         for alias in each.names if isinstance(each, ast.Import | ast.ImportFrom) else ():
             name = (alias.asname or alias.name).split(".")[0]
             if name in used:
-                one = ast.Import([alias]) if isinstance(each, ast.Import) else None
-                imports[name] = one or ast.ImportFrom(each.module, [alias], 0)  # type: ignore[union-attr]
+                is_from = isinstance(each, ast.ImportFrom)
+                imports[name] = ast.ImportFrom(each.module, [alias], 0) if is_from else ast.Import([alias])
     return ast.unparse(ast.Module([*imports.values(), *kept], []))
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
 COURSE = "/course"  # where the package lies in the sandbox, if it lies in no folder of Python's
-HOME = "/tmp/home"
+HOME = "/tmp"  # of the sandbox: in memory, and gone with the process
 SYSTEM = ("/usr", "/etc/alternatives", "/etc/ld.so.cache", "/etc/ssl/certs")
 LINKS = ("lib", "lib64", "bin", "sbin")
 

@@ -92,15 +92,16 @@ def chosen(every: Iterable[Submission], numbers: Iterable[str]) -> tuple[list[Su
     numbers
         The numbers of the set's exercises.
     """
-    wanted, best = set(numbers), {}
-    others = []
+    wanted = set(numbers)
+    by_student: dict[str, list[Submission]] = {}
     for each in every:
-        before = best.get(each.student)
-        if before is None or _worth(each, wanted) >= _worth(before, wanted):
-            best[each.student], each = each, before  # type: ignore[assignment]
-        if each is not None:
-            others.append(each)
-    return sorted(best.values(), key=lambda each: each.student.lower()), others
+        by_student.setdefault(each.student, []).append(each)
+    best, others = [], []
+    for student in sorted(by_student, key=str.lower):
+        *worse, last = sorted(by_student[student], key=lambda each: _worth(each, wanted))
+        best.append(last)
+        others += worse
+    return best, others
 
 
 def _worth(each: Submission, wanted: set[str]) -> tuple[int, str]:

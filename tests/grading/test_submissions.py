@@ -92,11 +92,11 @@ def test_of_several_notebooks_the_one_with_most_answers_counts_then_the_last(tmp
 
 def test_names_in_a_zip_lead_nowhere(tmp_path):
     zipped(
-        {"../../etc/evil.ipynb": GOOD, "/root/evil2.ipynb": GOOD, "..\\..\\evil3.ipynb": GOOD},
+        {"../../etc/evil.ipynb": GOOD, "/srv/evil2.ipynb": GOOD, "..\\..\\evil3.ipynb": GOOD},
         tmp_path / "a.zip",
     )
     found = submissions.found(tmp_path)
-    assert {each.student for each in found} <= {"etc", "root", "evil3", "evil", "evil2"} and len(found) == 3
+    assert {each.student for each in found} <= {"etc", "srv", "evil3", "evil", "evil2"} and len(found) == 3
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a.zip"], "nothing was unpacked"
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from host_to_device.exercises import catalogue
 from host_to_device.grading.batch import Result
+from host_to_device.grading.cells import ANSWER
 from host_to_device.grading.gradebook import Row
 
 STYLE = """
@@ -33,7 +34,7 @@ def page(title: str, body: str) -> str:
     )
 
 
-def feedback(title: str, row: Row, result: Result, numbers: Mapping[str, float]) -> str:
+def of_student(title: str, row: Row, result: Result, numbers: Mapping[str, float]) -> str:
     """Return a student's page: marks, what was said of each exercise, comments, and the code that was run.
 
     Parameters
@@ -78,8 +79,6 @@ def feedback(title: str, row: Row, result: Result, numbers: Mapping[str, float])
 
 def _code_of(cells: Sequence[str]) -> dict[str, str]:
     """Return the code before each call of `h2d.answer`, back to the call before, by the number of the exercise."""
-    from host_to_device.grading.cells import ANSWER
-
     found, before = {}, []
     for cell in cells:
         numbers = ANSWER.findall(cell)
@@ -92,7 +91,7 @@ def _code_of(cells: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def class_report(
+def of_class(
     title: str,
     rows: Sequence[Row],
     results: Iterable[Result],
@@ -115,7 +114,8 @@ def class_report(
     of = sum(numbers.values())
     tenths = Counter(min(9, int(10 * row.total / of)) if of else 0 for row in rows)
     shown = [(f"{10 * each}–{10 * each + (10 if each == 9 else 9)} %", tenths[each]) for each in range(10)]
-    solved, said = Counter(), Counter()
+    solved: Counter[str] = Counter()
+    said: Counter[tuple[str, str]] = Counter()
     for result in results:
         for number, verdict in result.marked.verdicts.items():
             solved[number] += verdict.right is True
