@@ -47,8 +47,10 @@ def stripped(cls: type[Exercise]) -> str:
         for alias in each.names if isinstance(each, ast.Import | ast.ImportFrom) else ():
             name = (alias.asname or alias.name).split(".")[0]
             if name in used:
-                is_from = isinstance(each, ast.ImportFrom)
-                imports[name] = ast.ImportFrom(each.module, [alias], 0) if is_from else ast.Import([alias])
+                if isinstance(each, ast.ImportFrom):
+                    imports[name] = ast.ImportFrom(each.module, [alias], 0)
+                else:
+                    imports[name] = ast.Import([alias])
     return ast.unparse(ast.Module([*imports.values(), *kept], []))
 
 
