@@ -47,7 +47,8 @@ def put_in_place(folder: Path) -> None:
         vars(importlib.import_module(where))[last] = sys.modules[name]
     for name in ("_core", "_util"):
         vars(cupy)[name] = importlib.import_module(f"cupy.{name}")
-    importlib.import_module("cupy._core.internal")
+    for name in ("internal", "_accelerator"):
+        importlib.import_module(f"cupy._core.{name}")
     give_internals(cupy)
     vars(cupy)["testing"] = importlib.import_module("cupy.testing")
 
