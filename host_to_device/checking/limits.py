@@ -47,8 +47,9 @@ def capability(value: object) -> str:
 
 def _bytes(array: SharedArray) -> int:
     """Return the bytes of a shared array; 0 for a dynamic one, whose size the launch gives."""
-    in_shared = array.shape and array.captured is None
-    return math.prod(array.shape) * np.dtype(array.dtype).itemsize if in_shared else 0
+    if not array.shape or array.captured is not None:
+        return 0
+    return math.prod(array.shape) * np.dtype(array.dtype).itemsize
 
 
 def broken(

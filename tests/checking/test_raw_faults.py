@@ -28,6 +28,8 @@ SEEN_BY_CHANCE = {
 @pytest.mark.parametrize("case", WRONG, ids=lambda case: case.name)
 def test_a_fault_is_found_by_its_kind_and_lines(case):
     report = checked(case, seconds=SHORT) if case in WAITS else checked(case)
+    if case in WAITS and not report.findings:  # the machine does other things: the longer time decides
+        report = checked(case)
     if case.name in SEEN_BY_CHANCE and not report.findings:
         pytest.xfail(SEEN_BY_CHANCE[case.name])
     assert report.findings, str(report)

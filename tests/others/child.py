@@ -59,22 +59,20 @@ def pytest_collection_modifyitems(items):
     lines = Path(os.environ["OTHERS_DONE"]).read_text().splitlines()
     done = {line[1:] for line in lines if line.startswith("=")}
     patterns = [re.compile(fnmatch.translate(escaped(line))) for line in lines if not line.startswith("=")]
+    to_run = [
+        item
+        for item in items
+        if not item.get_closest_marker("slow") and not any(pattern.match(item.nodeid) for pattern in patterns)
+    ]
     variants = {}
-    for item in items:
+    for item in to_run:
         variants.setdefault(item.nodeid.partition("[")[0], []).append(item.nodeid)
     chosen = {
         name for group in variants.values() for name in (sorted(group, key=rank)[:MOST] if MOST else group)
     }
     if MOST_OF_FILE:
         chosen = set(sorted(chosen, key=rank)[:MOST_OF_FILE])
-    items[:] = [
-        item
-        for item in items
-        if item.nodeid in chosen
-        and not item.get_closest_marker("slow")
-        and item.nodeid not in done
-        and not any(pattern.match(item.nodeid) for pattern in patterns)
-    ]
+    items[:] = [item for item in to_run if item.nodeid in chosen and item.nodeid not in done]
 
 
 def escaped(pattern):

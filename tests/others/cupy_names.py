@@ -14,6 +14,8 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import numpy
+
 from tests.others import names
 
 OURS = "host_to_device.standins.cupy"
@@ -34,18 +36,65 @@ def put_in_place(folder: Path) -> None:
     sys.meta_path.insert(0, Internals(names.Finder(TOPS, module_of), helpers))
     sys.path.insert(0, str(folder))
     sys.modules["cupy_backends"] = names.placeholder("cupy_backends")
-    for name in ("cupy.cublas", "cupy.cuda.cutensor", "cupyx.cusolver"):  # files import them at their head
+    for name in (
+        "cupy.cublas",
+        "cupy.cuda.cutensor",
+        "cupy.cuda.texture",
+        "cupyx.cusolver",
+    ):  # imported at files' heads
         sys.modules[name] = names.placeholder(name)
         where, _, last = name.rpartition(".")
         vars(importlib.import_module(where))[last] = sys.modules[name]
     for name in ("_core", "_util"):
         vars(cupy)[name] = importlib.import_module(f"cupy.{name}")
-    importlib.import_module("cupy._core.internal")
+    for name in ("internal", "_accelerator"):
+        importlib.import_module(f"cupy._core.{name}")
+    give_internals(cupy)
     vars(cupy)["testing"] = importlib.import_module("cupy.testing")
 
     if FEWER:
         importlib.import_module("cupy.testing._loops")._subsample_rng = Chosen()
     random.seed(1)  # some tests choose pairs of dtypes by it
+
+
+def give_internals(cupy: ModuleType) -> None:
+    """Give CuPy's modules the names that files of tests use at their head, or its helpers for every test."""
+    cuda = importlib.import_module("cupy.cuda")
+    importlib.import_module("cupyx").cusolver.check_availability = lambda _: True
+    vars(importlib.import_module("cupy.random"))["_generator"] = RandomStates()
+    vars(importlib.import_module("cupy.linalg"))["_util"] = util = names.placeholder("cupy.linalg._util")
+    util.stacked_identity = lambda shape, n, dtype: cupy.asarray(
+        numpy.broadcast_to(numpy.eye(n, dtype=dtype), (*shape, n, n))
+    )
+    cublas = importlib.import_module("cupy.cublas")
+    cublas.get_batched_gesv_limit, cublas.set_batched_gesv_limit = lambda: None, lambda _: None
+    driver = importlib.import_module("cupy.cuda.driver")
+    names.give(driver, "_is_cuda_python", lambda: False)
+    compiler, memory = (
+        importlib.import_module("cupy.cuda.compiler"),
+        importlib.import_module("cupy.cuda.memory"),
+    )
+    vars(compiler)["_run_cc"] = lambda *_: "release 13.0"  # what nvcc says of itself
+    for name in ("_get_bool_env_variable", "_kernel_cache_backend", "_empty_file_preprocess_cache"):
+        names.give(compiler, name, None)  # tests replace them
+    importlib.import_module("cupy.cuda._compiler_cache").DiskKernelCacheBackend = type(
+        "DiskKernelCacheBackend", (), {"__init__": lambda *_: None}
+    )
+    vars(cuda)["get_nvcc_path"] = lambda: "nvcc"
+    for name in ("_malloc", "malloc_async"):
+        names.give(memory, name, names.internal(f"cupy.cuda.memory.{name}"))
+
+
+class RandomStates:
+    """Stands for where CuPy keeps its generators: helpers look whether `cupy.random.reset_states` has made new ones."""
+
+    @property
+    def _random_states(self):
+        return {}
+
+    @_random_states.setter
+    def _random_states(self, _):
+        pass
 
 
 class Chosen:
@@ -91,11 +140,12 @@ def module_of(name: str) -> ModuleType:
         fill_accelerators(module)
     if name == "cupy._core":
         internal = module.__getattr__
-        module.__getattr__ = lambda each: vars(sys.modules["cupy"]).get(each) or internal(each)
+        module.__getattr__ = lambda each: getattr(sys.modules["cupy"], each, None) or internal(each)
     if name == "cupyx.scipy.sparse":
         module.issparse = lambda _: False  # the helpers ask it of every result
     if name == "cupy._util":
         module.PerformanceWarning = type("PerformanceWarning", (Warning,), {})
+        module.clear_memo = lambda: None
         module.experimental = lambda _: None
     return module
 

@@ -38,6 +38,7 @@ INTERNAL = (
 )
 
 # Names that files import at their head, and that few of their tests use.
+LINKED = ("CUSource", "Cubin", "Fatbin", "LTOIR", "PTXSource")
 NOT_HERE = ("compile_ptx", "compile_ptx_for_current_device", "declare_device", "libdevice")
 
 
@@ -54,6 +55,8 @@ def put_in_place(folder: Path) -> None:
     sys.meta_path.append(names.Finder(("numba.cuda",), lambda name: module_of(name, folder)))
     cuda = sys.modules["numba.cuda"]
     names.give(cuda, "HAS_NUMBA", True)
+    for name in LINKED:
+        names.give(cuda, name, type(name, (), {"__init__": lambda *_, **__: None}))
     for name in NOT_HERE:
         names.give(cuda, name, names.internal(f"cuda.{name}"))
     names.give(

@@ -78,8 +78,8 @@ TOO_WIDE = """() => {
         .filter(e => e.getBoundingClientRect().right > width + 1 && !scrolls(e.parentElement))
         .slice(0, 5).map(e => e.outerHTML.slice(0, 120)).join("\\n") || "something outside the text";
 }"""
-# The characters of the icon fonts that stand on a page.
-ICONS = r"""() => [...new Set([...document.querySelectorAll("*")].flatMap(e => ["::before", "::after"].map(
+# The characters of the icon fonts that stand on a page; a word of highlighted code, of which there are thousands, has none.
+ICONS = r"""() => [...new Set([...document.querySelectorAll(":not(.highlight pre span)")].flatMap(e => ["::before", "::after"].map(
     part => getComputedStyle(e, part).content)).join("").match(/[\ue000-\uf8ff]/g) || [])]"""
 
 

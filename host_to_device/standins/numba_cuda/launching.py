@@ -24,7 +24,7 @@ from host_to_device.hardware import gpus
 from host_to_device.hardware.launch_limits import MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS
 from host_to_device.standins import events
 from host_to_device.standins.numba_cuda import hints, inferring, layouts, memory, random, reading, rewriting
-from host_to_device.standins.numba_cuda.devices import CudaAPIError
+from host_to_device.standins.numba_cuda.devices import CudaAPIError, get_current_device
 from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStopped
 from host_to_device.standins.numba_cuda.interpreting import (
     Interpreter,
@@ -85,6 +85,48 @@ def check_launch_bounds(bounds: Any) -> tuple[int, ...]:
     return numbers
 
 
+def check_carveout(value: Any) -> None:
+    """Refuse a share of shared memory that Numba refuses.
+
+    Raises
+    ------
+    ValueError
+        If it is neither a percentage, nor -1, nor one of Numba's words.
+    """
+    if value is None or (isinstance(value, str) and value.lower() in ("default", "maxl1", "maxshared")):
+        return
+    if isinstance(value, str) or not isinstance(value, int):
+        raise ValueError(
+            f"Invalid carveout value: {value!r}: give a percentage, 'default', 'maxl1' or 'maxshared'"
+        )
+    if not -1 <= value <= 100:
+        raise ValueError(f"shared_memory_carveout must be between -1 and 100, got {value}")
+
+
+def warn_of_debugging(debug: bool | None, opt: bool, lineinfo: bool) -> None:
+    """Give Numba's warnings for options that do not go together, if Numba is installed."""
+    if not debug or not HAS_NUMBA:
+        return
+    from numba.core.errors import NumbaInvalidConfigWarning
+
+    if opt:
+        warnings.warn(
+            NumbaInvalidConfigWarning(
+                "debug=True with opt=True is not supported by CUDA. This may result in a crash - set debug=False or "
+                "opt=False."
+            ),
+            stacklevel=3,
+        )
+    if lineinfo:
+        warnings.warn(
+            NumbaInvalidConfigWarning(
+                "debug and lineinfo are mutually exclusive. Use debug to get full debug info (this disables some "
+                "optimizations), or lineinfo for line info only with code generation unaffected."
+            ),
+            stacklevel=3,
+        )
+
+
 def is_device_function(value: Any) -> bool:
     """Return whether an object is a device function, of the stand-in or of Numba, which kernels can call."""
     if type(value).__module__.startswith("numba.cuda") and hasattr(value, "py_func"):
@@ -114,6 +156,8 @@ class CUDADispatcher:
 
             check(py_func, signatures, device)
         self.launchers: dict[Any, Compiled | None] = {}
+        self.specialized = False
+        self.specializations: dict[tuple, CUDADispatcher] = {}
         self.seen: dict[tuple, None] = {}  # types of arguments that no compiled function is for
         self.warned = False  # whether the user was warned that its threads disagree at a barrier
         self._program: rewriting.Program | None = None
@@ -207,7 +251,26 @@ class CUDADispatcher:
         return Launch(self, -(-ntasks // one_block.block[0]), threads, stream, sharedmem)
 
     def specialize(self, *arguments: Any) -> CUDADispatcher:
-        return self
+        """Return a kernel for the types of these arguments alone.
+
+        Raises
+        ------
+        RuntimeError
+            If it is one already.
+        """
+        if self.specialized:
+            raise RuntimeError("Dispatcher already specialized")
+        if not HAS_NUMBA:
+            return self
+        from numba import typeof
+
+        kinds = tuple(typeof(getattr(each, "_array", each)) for each in arguments)
+        key = get_current_device().compute_capability, kinds
+        if key not in self.specializations:
+            made = CUDADispatcher(self.py_func, self.device, [], self.targetoptions, self.warp_size)
+            made.seen[kinds], made.specialized = None, True
+            self.specializations[key] = made
+        return self.specializations[key]
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(
@@ -768,6 +831,8 @@ def jit(
         raise NotImplementedError("the stand-in cannot link PTX or CUDA C++ into a kernel")
     if kws.get("extensions"):
         raise NotImplementedError("the stand-in has no extensions of kernels' arguments")
+    check_carveout(kws.get("shared_memory_carveout"))
+    warn_of_debugging(debug, opt, lineinfo)
     if unknown := sorted(set(kws) - ACCEPTED):
         raise TypeError(f"cuda.jit() has no option {unknown[0]!r}")
     if isinstance(func_or_sig, list | str | tuple) or type(func_or_sig).__name__ == "Signature":
@@ -787,6 +852,9 @@ def jit(
             )
         reading.keep_source(function)
         given = {"inline": inline, "debug": debug, "opt": opt, "lineinfo": lineinfo, **kws}
-        return CUDADispatcher(function, device, signatures, given)
+        made = CUDADispatcher(function, device, signatures, given)
+        if signatures and not device and HAS_NUMBA:
+            _ = made.program  # Numba compiles it now, so what it refuses is refused now
+        return made
 
     return decorate if func_or_sig is None or signatures else decorate(func_or_sig)

@@ -370,9 +370,9 @@ class Rewriter(ast.NodeTransformer):
             if isinstance(argument, ast.Starred):
                 break
             value = self.scope.resolve(argument)
-            is_known = isinstance(value, names.DeviceName) and value.name not in POSITION
-            if is_known or (value is not MISSING and self.builder.is_device_function(value)):
-                bound[name] = value
+            is_position = isinstance(value, names.DeviceName) and value.name in POSITION
+            if value is not MISSING and not is_position and (callable(value) or isinstance(value, np.dtype)):
+                bound[name] = value  # a function or a type
             elif name in sizes and (size := self.static(argument)) is not MISSING:
                 bound[name] = size
         if declarations.of(callee) or original in self.builder.open:

@@ -96,10 +96,12 @@ def check_identity(identity: Any) -> None:
 def kernel_of(source: str, name: str, core: Any) -> Any:
     """Return the kernel with this source, which calls `core`; its text is kept where Python looks for sources."""
     file = f"vectorize {name}"
+    public = "".join(each if each.isalnum() else "_" for each in name.partition(" ")[0])
+    source = source.replace("def elements(", f"def __vectorized_{public}(")
     linecache.cache[file] = len(source), None, source.splitlines(True), file
     space: dict[str, Any] = {"__name__": __name__, "cuda": importlib.import_module(__package__), "core": core}
     exec(compile(source, file, "exec"), space)
-    return launching.jit(space["elements"])
+    return launching.jit(space[f"__vectorized_{public}"])
 
 
 # ---- vectorize

@@ -55,6 +55,8 @@ def main(arguments: list[str] | None = None) -> int:
                     indent=1,
                 )
             )
+    if asked.entries:
+        print(entries(found, expected))
     if asked.figures:
         figures.write("tests of the libraries", table_of(asked.suite, found, expected), VERSIONS)
     each = counts(one for rows in found.values() for one in rows)
@@ -76,6 +78,27 @@ def table_of(suite: str, found: dict[str, list[running.Outcome]], expected: Expe
             outcome = one.outcome if one.outcome != "failed" else entry.kind if entry else "open"
             table.count(str(Path(file).parent), NAMES[suite], outcome)
     return table
+
+
+def entries(found: dict[str, list[running.Outcome]], expected: Expected) -> str:
+    """Return the text of entries for the failures that have none, each open: give them their class and reason by hand."""
+    reasons: dict[str, list[str]] = {}
+    for rows in found.values():
+        for one in rows:
+            if one.outcome == "failed" and expected.entry(one.test) is None:
+                reasons.setdefault(one.why[:160], []).append(one.test)
+    return "\n".join(
+        "\n".join(
+            [
+                "",
+                "[[fails]]",
+                'class = "open"',
+                f"reason = {json.dumps(why)}",
+                f"tests = {json.dumps(tests, indent=4)}",
+            ]
+        )
+        for why, tests in reasons.items()
+    )
 
 
 NAMES = {"numba_cuda": "numba-cuda", "cupy": "CuPy", "torch": "PyTorch"}

@@ -24,7 +24,7 @@ from tests.corpora.kernels.case import differences, run  # noqa: E402
 from tests.corpora.kernels.features import grids  # noqa: E402
 from tests.corpora.kernels.features.corpus import ALL  # noqa: E402
 from tests.corpora.kernels.features.numpy_functions import WITH_RUNTIME  # noqa: E402
-from tests.corpora.kernels.features.ufuncs import PROGRAMS, REFUSED  # noqa: E402
+from tests.corpora.kernels.features.ufuncs import PROGRAMS, REFUSED, same  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:Host array used in CUDA kernel")
 SECONDS = 60
@@ -33,6 +33,9 @@ RUN_INTERPRETED = {case.name for case in grids.CASES}
 
 
 cases = pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
+KINDS: dict[str, str] = {}  # of cases, each with its first case, which `make test` compiles
+for each in ALL:
+    KINDS.setdefault(each.kinds[0], each.name)
 
 
 def wrong(case, seed: int | None = None, inputs: int = 0, interpreted: bool = True) -> list[str]:
@@ -50,7 +53,13 @@ def test_interpreted(case):
     assert wrong(case, seed=3, inputs=11) == []
 
 
-@cases
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, id=case.name, marks=() if case.name in KINDS.values() else pytest.mark.slow)
+        for case in ALL
+    ],
+)
 def test_compiled(case):
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
@@ -58,19 +67,15 @@ def test_compiled(case):
     assert any("runs interpreted" in str(each.message) for each in said) == (case.name in RUN_INTERPRETED)
 
 
-def same(value, right) -> bool:
-    """Return whether a result is right: arrays by type, shape and value, others by equality."""
-    if isinstance(right, np.ndarray):
-        value = np.asarray(value)
-        return (value.dtype, value.shape) == (right.dtype, right.shape) and np.allclose(value, right, 1e-6)
-    return value == right
-
-
 def test_there_are_programs():
     assert len(PROGRAMS) > 20
 
 
-@pytest.mark.parametrize("interpreted", [True, False], ids=["interpreted", "compiled"])
+@pytest.mark.parametrize(
+    "interpreted",
+    [True, pytest.param(False, marks=pytest.mark.slow)],
+    ids=["interpreted", "compiled"],
+)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_ufuncs(name, interpreted):
     with cuda.stand_in(seconds=SECONDS, interpreted=interpreted):

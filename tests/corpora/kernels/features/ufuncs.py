@@ -17,6 +17,14 @@ def program(function):
     return function
 
 
+def same(value, right) -> bool:
+    """Return whether a result is right: arrays by type, shape and value, others by equality."""
+    if isinstance(right, np.ndarray):
+        value = np.asarray(value)
+        return (value.dtype, value.shape) == (right.dtype, right.shape) and np.allclose(value, right, 1e-6)
+    return value == right
+
+
 def on_host(value):
     return value.copy_to_host() if hasattr(value, "copy_to_host") else value
 
