@@ -183,6 +183,8 @@ def operand(value: Any) -> Any:
         return value
     if not isinstance(value, np.ndarray) and hasattr(value, "__cuda_array_interface__"):
         return from_interface(value)._array
+    if hasattr(value, "__cupy_get_ndarray__"):
+        return value.__cupy_get_ndarray__()._array
     raise unsupported(value)
 
 

@@ -50,6 +50,8 @@ def array(
     order = "K" if order is None else order_of(order)
     if not isinstance(obj, Base) and hasattr(obj, "__cuda_array_interface__"):
         obj = from_interface(obj)
+    elif not isinstance(obj, Base) and hasattr(obj, "__cupy_get_ndarray__"):
+        obj = obj.__cupy_get_ndarray__()
     if isinstance(obj, Base):
         result = obj.astype(obj.dtype if dtype is None else dtype, order=order, copy=bool(copy))
         if copy is False and result is not obj:

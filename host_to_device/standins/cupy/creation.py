@@ -376,10 +376,39 @@ class _Grid:
     def __getitem__(self, key: Any) -> Any:
         if not isinstance(key, slice):
             len(key)  # CuPy's TypeError for a number
+        slices = key if isinstance(key, tuple) else (key,)
+        if any(isinstance(each, Base) for item in slices for each in (item.start, item.stop, item.step)):
+            return _between_arrays(key, self._grid is np.ogrid)
         key = tuple(map(_plain, key)) if isinstance(key, tuple) else key
         result = self._grid[key]
         # CuPy returns a list of open grids (ranges.py, `nd_grid`).
         return list(map(asarray, result)) if isinstance(result, tuple | list) else asarray(result)
+
+
+def _between_arrays(key: Any, sparse: bool) -> Any:
+    """Return the grid of slices between arrays, as CuPy computes it (ranges.py, `nd_grid`)."""
+
+    def places(item: slice) -> tuple[int, Any, Any, Any]:
+        start, step = 0 if item.start is None else item.start, 1 if item.step is None else item.step
+        if isinstance(step, complex):
+            count = int(abs(step))
+            return count, float, start, (item.stop - start) / float(count - 1) if count != 1 else count
+        return int(np.ceil((item.stop - start) / (step * 1.0))), int, start, step
+
+    if isinstance(key, slice):
+        count, _, start, step = places(key)
+        return arange(0, count, 1, float) * step + start
+    found = [places(item) for item in key]
+    kind = float if any(each[1] is float for each in found) else int
+    if sparse:
+        axes = range(len(found))
+        keys = [tuple(slice(None) if axis == place else None for axis in axes) for place in axes]
+        grids = [arange(count, dtype=kind) * step + start for count, _, start, step in found]
+        return [grid[each] for grid, each in zip(grids, keys, strict=True)]
+    grid = asarray(np.indices([count for count, *_ in found], kind))
+    for place, (_, _, start, step) in enumerate(found):
+        grid[place] = grid[place] * step + start
+    return grid
 
 
 def _plain(item: slice) -> slice:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import functools
+import inspect
+import textwrap
 from collections.abc import Callable
 from types import CellType, FunctionType
 from typing import Any
@@ -68,7 +72,8 @@ class vectorize:
         function = self._function = self._function or _with_types(self.pyfunc)
         elements = list(places) or [tuple(host.dtype.type(1) for host in hosts)]
         rows = quiet(lambda: [self._result(each) for each in elements])
-        outputs = [_joined(column, places) for column in zip(*rows, strict=True)]
+        promotes = _returns_once(self.pyfunc)
+        outputs = [_joined(column, places, promotes) for column in zip(*rows, strict=True)]
         several = isinstance(quiet(function, *elements[0]), tuple)
         made = tuple(adopt(upload(each, "vectorize")) for each in outputs)
         return made if several else made[0]
@@ -76,6 +81,12 @@ class vectorize:
     def _result(self, element: tuple) -> tuple:
         value = self._function(*element)
         return tuple(map(_number, value if isinstance(value, tuple) else (value,)))
+
+
+_BUILTINS = {
+    "min": lambda *numbers: functools.reduce(np.minimum, numbers),
+    "max": lambda *numbers: functools.reduce(np.maximum, numbers),
+}
 
 
 def _typed(value: Any) -> Any:
@@ -92,6 +103,8 @@ def _with_types(function: Callable) -> Callable:
     names = {
         name: _typed(function.__globals__[name]) for name in code.co_names if name in function.__globals__
     }
+    # The smaller and the larger of two types have the type of both.
+    names |= {name: value for name, value in _BUILTINS.items() if name in code.co_names and name not in names}
     cells = tuple(CellType(_typed(cell.cell_contents)) for cell in function.__closure__ or ())
     code = code.replace(co_consts=tuple(map(_typed, code.co_consts)))
     return FunctionType(
@@ -107,9 +120,19 @@ def _number(value: Any) -> Any:
     return np.asarray(value)[()]
 
 
-def _joined(column: tuple, places: np.broadcast) -> np.ndarray:
-    """Return the results for all elements as an array, all of one type."""
-    first = column[0].dtype
+def _returns_once(function: Callable) -> bool:
+    """Return whether a function has one `return`: then `x if c else y` has the type of both, as in a kernel."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, TypeError, SyntaxError):
+        return False
+    return sum(isinstance(node, ast.Return) for node in ast.walk(tree)) == 1
+
+
+def _joined(column: tuple, places: np.broadcast, promotes: bool) -> np.ndarray:
+    """Return the results for all elements as an array of one type."""
+    first = np.result_type(*{each.dtype for each in column}) if promotes else column[0].dtype
+    column = tuple(each.astype(first) for each in column) if promotes else column
     other = next((each.dtype for each in column if each.dtype != first), first)
     if other != first:
         raise TypeError(f"Failed to infer the return type: {first} or {other}")

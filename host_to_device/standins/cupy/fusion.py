@@ -43,6 +43,8 @@ NOT_UFUNCS = (
     "any",
     "all",
 )
+# Those that this tracer does not fuse, although CuPy does: the function then runs step by step.
+STEP_BY_STEP = ("around", "round", "round_", "real", "imag", "angle", "nan_to_num", "real_if_close")
 one_at_a_time = threading.RLock()
 
 
@@ -56,6 +58,8 @@ def traced_names(trace: Trace) -> Iterator[None]:
         def call(*operands: Any, **options: Any) -> Any:
             if not any(isinstance(each, _VariableProxy) for each in (*operands, *options.values())):
                 return original(*operands, **options)
+            if name in STEP_BY_STEP:
+                raise CannotFuse(name)
             if name == "get_array_module":
                 return package
             if name == "copy":
@@ -68,7 +72,7 @@ def traced_names(trace: Trace) -> Iterator[None]:
         return call
 
     with one_at_a_time:
-        for name in NOT_UFUNCS:
+        for name in (*NOT_UFUNCS, *STEP_BY_STEP):
             if name in space:
                 before[name] = space[name]
                 space[name] = stand_in(name, before[name])
@@ -76,6 +80,13 @@ def traced_names(trace: Trace) -> Iterator[None]:
             yield
         finally:
             space.update(before)
+
+
+def _as_new(result: Any) -> Any:
+    """Return a function's result with a copy in the place of a view: a fused kernel returns new arrays."""
+    if isinstance(result, tuple):
+        return tuple(map(_as_new, result))
+    return result.copy() if isinstance(result, Base) and result.base is not None else result
 
 
 class Fusion:
@@ -132,7 +143,7 @@ class Fusion:
         kernel = self._memo[key]
         given = [each for each in args if each is not None]
         if kernel is None or not kernel.fits(given):
-            return self.func(*args)
+            return _as_new(self.func(*args))
         return kernel.kernel(*given, **kernel.options)
 
     def fused(self, args: tuple) -> Fused | None:

@@ -61,6 +61,38 @@ EXPRESSIONS = {
     "deg2rad": "{0} * 0.017453292519943295",
     "rad2deg": "{0} * 57.29577951308232",
 }
+# Those that the header for complex numbers has.
+OF_COMPLEX = {
+    *(
+        "add",
+        "subtract",
+        "multiply",
+        "true_divide",
+        "divide",
+        "power",
+        "negative",
+        "positive",
+        "absolute",
+        "abs",
+    ),
+    *(
+        "square",
+        "reciprocal",
+        "sqrt",
+        "exp",
+        "log",
+        "log10",
+        "sin",
+        "cos",
+        "tan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "isnan",
+    ),
+    *("logical_and", "logical_or", "logical_xor", "logical_not"),
+    *COMPARISONS,
+}
 # `~` is another operation on bool than on integers.
 INVERT = {"b": "!{0}", "": "~{0}"}
 

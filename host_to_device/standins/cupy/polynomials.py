@@ -66,6 +66,9 @@ class poly1d:
     roots = property(lambda self: roots(self._coeffs), doc="The roots, as far as CuPy finds them.")
     r = property(lambda self: self.roots)
 
+    def __cupy_get_ndarray__(self) -> Any:
+        return self.coeffs
+
     def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
         raise TypeError(
             "Implicit conversion to a NumPy array is not allowed. "
@@ -130,6 +133,8 @@ class poly1d:
             dtype = np.float64
         else:
             dtype = np.promote_types(dtype, int)
+        if not val:
+            return poly1d(array([1]))
         result, base = array([1], dtype), self.coeffs.astype(dtype, copy=False)
         for _ in range(int(val)):
             result = polymul(result, base)

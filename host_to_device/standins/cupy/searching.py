@@ -268,7 +268,11 @@ def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any
         result = array(result) if isinstance(result, tuple | list) else result
         return result._array if isinstance(result, Base) else result
 
-    return adopt(upload(np.apply_along_axis(call, axis, arr._array)))
+    result = np.apply_along_axis(call, axis, arr._array)
+    # CuPy stores the results' axes last, and returns them turned to the axis's place.
+    axis, more = axis % arr.ndim, result.ndim - arr.ndim + 1
+    here, last = range(axis, axis + more), range(-more, 0)
+    return adopt(np.moveaxis(upload(np.ascontiguousarray(np.moveaxis(result, here, last))), last, here))
 
 
 # Memory

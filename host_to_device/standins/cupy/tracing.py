@@ -207,6 +207,8 @@ class Trace:
         if len(operands) != wanted:
             raise ValueError("invalid number of arguments")
         dtypes, result = operations.types_of(name, [kind_of(each) for each in operands])
+        if dtypes[0].kind == "c" and name not in operations.OF_COMPLEX:
+            raise CannotFuse(f"{name} of complex numbers")
         return self.emit(operations.expression(name, dtypes), list(operands), dtypes, result, out)
 
     def emit(

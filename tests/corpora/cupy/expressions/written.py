@@ -936,3 +936,38 @@ ask(
     "@cp.fuse()\ndef f(x):\n    return cp.nansum(x, axis=0)\nz = f(cp.array([[1., 2.], [3., 4.]]))",
     "@cp.fuse()\ndef f(x):\n    return cp.nanprod(x, axis=1)\nz = f(cp.array([[1, 2], [3, 4]]))",
 )
+
+ask(
+    "what CuPy's own tests found",
+    "a, b = cp.zeros(3)[:, None], cp.ones(3)[:, None]\nx = cp.mgrid[a:b:4j]\ny = cp.ogrid[a:b:4j, a:b:4j]",
+    "x = cp.mgrid[np.int64(0):np.int64(3)]\ny = cp.mgrid[0:3:1.0, np.float32(0):2]",
+    "x = cp.add(cp.poly1d([1, 2]), 1)\ny = cp.power(cp.poly1d([1, 2]), cp.array([2, 2]))\nz = cp.asarray(cp.poly1d([1, 2]))",
+    "x = (cp.poly1d([1.5, 2]) ** 0).c",
+    *(
+        f"@cp.fuse()\ndef f(x):\n    return cp.{name}(x)\nz = f(cp.array([0.5 + 0.25j, -0.5j]))"
+        for name in ("isfinite", "arcsin", "log1p", "imag", "exp", "abs", "angle")
+    ),
+    "@cp.fuse()\ndef f(x):\n    return cp.around(x)\nz = f(cp.array([0.5, 1.5, -2.25]))",
+    "x = cp.dot(cp.ones((2, 2)), cp.ones((2, 2)), out=cp.zeros(4))",
+    "x = cp.dot(cp.ones((2, 2)), cp.ones((2, 2)), out=cp.zeros((2, 2), 'f'))",
+    "x = cp.dot(cp.ones((2, 2)), cp.ones((2, 2)), out=cp.zeros((2, 2), order='F'))",
+    "x = cp.vander([1, 2, 3])\ny = cp.vander((1, 2), 3, True)\nz = cp.diagflat(3, 1)",
+    "x = cp.vander(3)",
+    "x = cp.meshgrid()\ny = cp.meshgrid(cp.arange(2))",
+    "x = cp.meshgrid(cp.arange(2), index='ij')",
+    "x = cp.r_['r', 1]",
+    "x = cp.r_[0:3]",
+    "x = cp.select([], [])",
+    "x = cp.select([cp.array([True, False])], [cp.array([1, 2])], cp.array(5))",
+    "x = cp.select([cp.array([1, 0])], [cp.array([1, 2])])",
+    "x = cp.isin(cp.arange(3), [1, 2])",
+    "x = cp.in1d(cp.arange(3), 1)",
+    "x = cp.asarray(np.arange(3, dtype='>i4'))\ny = cp.asarray([1, 2], dtype='>i4')",
+    "x = cp.apply_over_axes(cp.sum, cp.arange(24).reshape(2, 3, 4), [0, 2])",
+    "x = cp.apply_along_axis(lambda v: (v.sum(), v.max()), 0, cp.arange(6).reshape(2, 3))",
+    *(
+        f"x = cp.zeros_like(cp.ones((2, 3, 4), order='F'), shape={shape}, order='{order}')"
+        for shape in ("(3, 4)", "(4, 3, 2)", "6")
+        for order in "KACF"
+    ),
+)
