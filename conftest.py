@@ -15,9 +15,8 @@ os.environ.setdefault("H2D_MACHINE", "stand-in")
 os.environ.setdefault("H2D_PROGRESS", "off")  # what the tests solve is nobody's progress
 # Two workers on two cores: PyTorch's threads would wait for each other's cores, and small tensors take ten times as long.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault(
-    weekly.VARIABLE, weekly.this_week()
-)  # the workers' week, also when the week ends meanwhile
+# The workers have this process's week, also when another one begins meanwhile.
+os.environ.setdefault(weekly.VARIABLE, weekly.this_week())
 # The tests start Python hundreds of times: bytecode is kept, or each process would compile the library anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
