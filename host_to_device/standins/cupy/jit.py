@@ -49,7 +49,7 @@ class JitName:
 
 
 shared_memory, laneid = JitName("shared_memory"), JitName("laneid")
-globals()["range"] = unrolled = JitName("range")  # CuPy's name for a loop that the compiler may unroll
+globals()["range"] = _unrolled = JitName("range")  # CuPy's name for a loop that the compiler may unroll
 
 OURS = "__cuda"  # what the translated source calls the stand-in for numba.cuda
 
@@ -202,7 +202,7 @@ def replacements(tree: ast.Module, space: dict[str, Any]) -> list[tuple[ast.Call
         name = resolved(node.func, space)
         if isinstance(name, FunctionType) and name.__module__ != "builtins":
             found.append((node, evaluated(node, name, space)))
-        elif name is unrolled:
+        elif name is _unrolled:
             if set(each.arg for each in node.keywords) - {"unroll"}:
                 raise TypeError("jit.range() takes start, stop and step, and `unroll`")
             found.append((node, f"range({', '.join(map(ast.unparse, node.args))})"))
