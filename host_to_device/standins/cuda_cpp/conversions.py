@@ -11,7 +11,7 @@ import re
 
 # The registers in the order of their numbers, each with the name of its lower 32 bits.
 REGISTERS = ("ax", "cx", "dx", "bx", "sp", "bp", "si", "di", *(f"{number}" for number in range(8, 16)))
-INSTRUCTION = re.compile(r"^\tv?cvtts[sd]2si[lq]?\t.*%(?:[er](\w\w)|r(\d+)d?)$", re.MULTILINE)
+INSTRUCTION = re.compile(r"^\tv?cvtts[sd]2si[lq]?\t.*%(?:[er]([a-z]\w)|r(\d+)d?)$", re.MULTILINE)
 
 
 def are_replaced(is_clang: bool) -> bool:

@@ -81,3 +81,11 @@ def test_a_call_follows_each_conversion_of_the_assembly():
     calls = [f"\tcall\t*h2d_after_conversion+{8 * number}(%rip)" for number in (13, 0, 6)]
     assert [made[k] for k in (1, 3, 5)] == calls and sum("call" in line for line in made) == 3
     assert conversions.replaced("\tret\n") == "\tret\n"
+
+
+@pytest.mark.parametrize("number", range(16))
+def test_each_register_has_its_call(number):
+    name = conversions.REGISTERS[number]
+    for register in (f"r{name}", f"e{name}" if number < 8 else f"r{name}d"):
+        found = conversions.replaced(f"\tcvttss2si\t%xmm0, %{register}\n")
+        assert f"call\t*h2d_after_conversion+{8 * number}(%rip)" in found
