@@ -3,7 +3,8 @@
 
 namespace {
 
-bool inside(uintptr_t a, size_t n, const Ranges &size) {
+// Part of every hook: a call of its own would take longer than what it does.
+__attribute__((always_inline)) inline bool inside(uintptr_t a, size_t n, const Ranges &size) {
     uint64_t at = a - arena;
     if (LIKELY(at < size.arena)) return (at & 255) + n <= valid[at >> 8];
     at = a - (uintptr_t)h2d_dynamic;
@@ -11,7 +12,8 @@ bool inside(uintptr_t a, size_t n, const Ranges &size) {
     at = a - image;
     if (at < size.image) {
         unsigned char v = image_valid[at >> 3];
-        return (v == 0 || (v != 255 && (at & 7) + n <= v)) && image_valid[(at + n - 1) >> 3] != 255;
+        if (LIKELY((at & 7) + n <= 8)) return v == 0 || (v != 255 && (at & 7) + n <= v);
+        return v == 0 && image_valid[(at + n - 1) >> 3] != 255;
     }
     return a - (uintptr_t)stacks < size.stacks;
 }

@@ -40,9 +40,24 @@ void fiber_main() {
     }
 }
 
+// The warp that run_warp runs: the place of its running thread in the order of all threads, and the end of its threads.
+unsigned warp_at, warp_to;
+bool paused;  // one of its threads has let the others run without waiting for them
+
+// Leaves this thread for the next one of its warp that can run, or for the scheduler.
 void park(State state) {
     threads[current].state = state;
     threads[current].fiber = fiber;
+    paused |= state == READY;
+    while (++warp_at < warp_to) {
+        Thread &next = threads[order[warp_at]];
+        if (next.state != READY) continue;
+        set_current(order[warp_at]);
+        next.state = RUNNING;
+        Fiber *mine = fiber;
+        fiber = next.fiber;
+        return change(mine, fiber);
+    }
     change(fiber, &home);
 }
 
@@ -63,7 +78,7 @@ void enter() {
 }
 
 void start(unsigned from, unsigned to) {
-    next_thread = from, end_thread = to;
+    next_thread = from, end_thread = to, warp_to = 0;
     while (next_thread < end_thread && !broken) {
         fiber = idle[--idle_count];
         if (fiber->fresh) prepare(fiber);
@@ -214,12 +229,11 @@ bool resolve(unsigned first, unsigned count, bool active) {
 bool run_warp(unsigned w) {
     unsigned from = warp_start[w], to = warp_start[w + 1], first = order[from] / h2d_warp * h2d_warp;
     for (;;) {
-        bool paused = false;
-        for (unsigned i = from; i < to; i++) {
-            if (threads[order[i]].state != READY) continue;
-            resume(order[i]);
+        paused = false, warp_to = to;
+        for (warp_at = from; warp_at < to; warp_at++) {
+            if (threads[order[warp_at]].state != READY) continue;
+            resume(order[warp_at]);
             if (broken) return false;
-            paused |= threads[order[i]].state == READY;
         }
         if (resolve(first, to - from, false)) continue;
         if (paused) return true;
