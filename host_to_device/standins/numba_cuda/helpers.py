@@ -277,16 +277,29 @@ def signed(bits):
 def as_stored(array, value):
     """Return a value as it is stored in an array: integers wrap, floats saturate."""
     dtype = array.dtype
+    if (
+        type(value) is int and 0 <= value < 128 and dtype.kind in "iu"
+    ):  # the most frequent, and it never wraps
+        return value
     return as_integer(value, dtype) if dtype.kind in "iu" else dtype.type(value)
 
 
 def of_array_type(atomic):
     """Return an atomic helper that first converts its values to the array's type, for the interpreter."""
-    takes_index = atomic is not atomic_compare_and_swap
+    if atomic is atomic_compare_and_swap:
 
-    def call(array, *rest):
-        index, values = (rest[:1], rest[1:]) if takes_index else ((), rest)
-        return atomic(array, *index, *(as_stored(array, value) for value in values))
+        def call(array, old, value):
+            return atomic(array, as_stored(array, old), as_stored(array, value))
+
+    elif atomic is atomic_cas:
+
+        def call(array, index, old, value):
+            return atomic(array, index, as_stored(array, old), as_stored(array, value))
+
+    else:
+
+        def call(array, index, value):
+            return atomic(array, index, as_stored(array, value))
 
     call.__name__ = atomic.__name__
     return call
