@@ -23,6 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("suite", choices=["numba_cuda", "cupy", "torch", "simulator"])
     parser.add_argument("files", nargs="*", help="parts of the files' names; without one, all files")
     parser.add_argument("--to", type=Path, help="a file for the outcomes, as JSON")
+    parser.add_argument("--entries", action="store_true", help="print entries for failures that have none")
     parser.add_argument(
         "--figures", action="store_true", help="keep the counts for the page about the stand-ins"
     )
