@@ -44,6 +44,7 @@ from host_to_device.standins.numba_cuda.numbas_types import (
 from host_to_device.standins.numba_cuda.python_numbers import wrapping
 from host_to_device.standins.numba_cuda.reading import where
 from host_to_device.standins.numba_cuda.rewriting import (
+    GIVEN,
     LINEAR,
     PREFIX,
     SHARED,
@@ -158,6 +159,9 @@ class _Typing:
             for each in shared
         ]
         self.versions: dict[tuple, tuple[str, Any]] = {}
+        self.recursive: dict[
+            str, tuple
+        ] = {}  # functions that call themselves, by name: the types of their arguments
         self.functions: dict[str, Function] = {}
 
     def program_for(self, kinds: list[Any]) -> Program:
@@ -187,13 +191,29 @@ class _Typing:
         if key not in self.versions:
             function = self.program.functions[name]
             fresh = f"{name}_{len(self.versions)}"
+            outermost = function.name not in self.recursive
             if function.recursive:
+                self.check_recursion(function, kinds)
                 self.settle(key, fresh)
             tree, result = self.tree(function, kinds)
             tree.name = fresh
             self.functions[fresh] = replace(function, name=fresh, tree=tree)
             self.versions[key] = fresh, result
+            if outermost:
+                self.recursive.pop(function.name, None)
         return self.versions[key]
+
+    def check_recursion(self, function: Function, kinds: tuple) -> None:
+        """Refuse a function without a signature that calls itself with other types, which numba-cuda 0.30 cannot compile."""
+        if any(isinstance(node, ast.Name) and node.id == GIVEN for node in ast.walk(function.tree)):
+            return
+        codes = tuple(getattr(each, "code", each) for each in kinds)
+        if self.recursive.setdefault(function.name, codes) != codes:
+            place = where(function.original, function.original.__code__.co_firstlineno)
+            raise refusal(
+                f"{function.original.__name__}(), {place}: calls itself with arguments of other types than its own: "
+                "numba-cuda 0.30 compiles that only with a signature"
+            )
 
     def settle(self, key: tuple, fresh: str) -> None:
         """Find the type of the result of a function that calls itself: first of the returns that do not."""

@@ -378,6 +378,13 @@ class Rewriter(ast.NodeTransformer):
         if declarations.of(callee) or original in self.builder.open:
             bound = {}
         function = self.builder.device_function(callee, bound)
+        outer = original not in self.builder.open and not declarations.of(callee)
+        if function.recursive and outer and any(type(self.static(each)) is int for each in node.args):
+            raise self.refuse(
+                node,
+                f"{callee.__name__}() calls itself and is given a literal: numba-cuda 0.30 compiles that only with a "
+                "signature",
+            )
         self.waits |= function.waits
         kept = [each for each in node.args if not any(given.get(name) is each for name in bound)]
         node.args = [
