@@ -11,10 +11,13 @@ import math
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
+from numba.core import cgutils
 from numba.core.errors import TypingError
-from numba.core.imputils import impl_ret_borrowed, lower_builtin
+from numba.core.imputils import impl_ret_borrowed, impl_ret_new_ref, lower_builtin
 from numba.core.typing.templates import AbstractTemplate, infer_global
 from numba.extending import intrinsic, overload, register_jitable
+from numba.np.arrayobj import populate_array
+from numba.np.numpy_support import from_dtype
 
 from host_to_device.standins.numba_cuda import declarations, helpers, signatures
 from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStopped
@@ -243,22 +246,72 @@ def result_as_declared(typingctx, value, given, declared):
     return kind(value, given, declared), codegen
 
 
+@intrinsic(prefer_literal=True)
+def of_shape(typingctx, array, shape):
+    """Return a C-contiguous array whose shape the compiler then knows, from a text such as "16,16".
+
+    Comparisons of an index with a known length cost less, and most of them nothing.
+    """
+    if not isinstance(shape, types.StringLiteral):
+        return None
+    sizes = [int(size) for size in shape.literal_value.split(",")]
+
+    def codegen(context, builder, signature, arguments):
+        kind = signature.args[0]
+        make, word = context.make_array(kind), ir.IntType(64)
+        given, found = make(context, builder, arguments[0]), make(context, builder)
+        item = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+        steps = [item * math.prod(sizes[place + 1 :]) for place in range(len(sizes))]
+        for name in ("meminfo", "parent", "data"):
+            setattr(found, name, getattr(given, name))
+        found.nitems, found.itemsize = word(math.prod(sizes)), word(item)
+        found.shape = cgutils.pack_array(builder, [word(size) for size in sizes])
+        found.strides = cgutils.pack_array(builder, [word(step) for step in steps])
+        return impl_ret_borrowed(context, builder, kind, found._getvalue())
+
+    return array(array, shape), codegen
+
+
+@intrinsic(prefer_literal=True)
+def of_threads(typingctx, count, dtype):
+    """Return an array of `count` elements as `np.empty` does, which would take Numba longer to compile.
+
+    Parameters
+    ----------
+    count
+        How many elements.
+    dtype
+        The text of a dtype, a literal.
+    """
+    if not isinstance(dtype, types.StringLiteral):
+        return None
+    kind = types.Array(from_dtype(np.dtype(dtype.literal_value)), 1, "C")
+
+    def codegen(context, builder, signature, arguments):
+        size = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+        item, found = ir.IntType(64)(size), context.make_array(kind)(context, builder)
+        meminfo = context.nrt.meminfo_alloc_aligned(builder, builder.mul(arguments[0], item), 64)
+        data = builder.bitcast(context.nrt.meminfo_data(builder, meminfo), found.data.type)
+        populate_array(found, data, (arguments[0],), (item,), item, meminfo)
+        return impl_ret_new_ref(context, builder, kind, found._getvalue())
+
+    return kind(types.int64, dtype), codegen
+
+
 @intrinsic
-def _read_atomically(typingctx, array):
-    """Return element 0 of an int64 array, read from memory each time: another thread may have written it."""
+def stopped(typingctx, stop):
+    """Return whether the launch must stop. A kernel's loops call this in every iteration.
+
+    Element 0 of an int64 array is read from memory each time: another thread may have written it.
+    """
 
     def codegen(context, builder, signature, arguments):
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
         pointer = builder.bitcast(data, ir.IntType(64).as_pointer())
-        return builder.load_atomic(pointer, "monotonic", 8)
+        found = builder.load_atomic(pointer, "monotonic", 8)
+        return builder.icmp_signed("!=", found, ir.IntType(64)(0))
 
-    return types.int64(array), codegen
-
-
-@njit(nogil=True)
-def stopped(stop):
-    """Return whether the launch must stop. A kernel's loops call this in every iteration."""
-    return _read_atomically(stop) != 0
+    return types.boolean(stop), codegen
 
 
 @njit(**OPTIONS)

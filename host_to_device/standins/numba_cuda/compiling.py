@@ -33,9 +33,11 @@ from numba.core.base import BaseContext
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import AnalysisPass, PassManager, register_pass
+from numba.core.cpu import CPUContext
 from numba.core.dispatcher import Dispatcher
 from numba.core.registry import cpu_target
 from numba.core.targetconfig import ConfigStack
+from numba.core.typing.context import Context
 from numba.np import numpy_support
 
 from host_to_device.standins.numba_cuda import (
@@ -213,9 +215,9 @@ LAUNCH = f"""\
 @njit({OPTIONS}, no_cfunc_wrapper=True, cache={{caching}})
 def launch({PREFIX}first, {PREFIX}last, {PREFIX}grid, {PREFIX}block, {PREFIX}order, {PREFIX}blocks, {SHARED}, {STOP}{{parameters}}):
     {PREFIX}n = {PREFIX}block[0] * {PREFIX}block[1] * {PREFIX}block[2]
-    {PREFIX}x = np.empty({PREFIX}n, np.int32)
-    {PREFIX}y = np.empty({PREFIX}n, np.int32)
-    {PREFIX}z = np.empty({PREFIX}n, np.int32)
+    {PREFIX}x = {PREFIX}compiled.of_threads({PREFIX}n, "i4")
+    {PREFIX}y = {PREFIX}compiled.of_threads({PREFIX}n, "i4")
+    {PREFIX}z = {PREFIX}compiled.of_threads({PREFIX}n, "i4")
     for {PREFIX}k in range({PREFIX}n):
         {PREFIX}x[{PREFIX}k] = {PREFIX}k % {PREFIX}block[0]
         {PREFIX}y[{PREFIX}k] = {PREFIX}k // {PREFIX}block[0] % {PREFIX}block[1]
@@ -246,6 +248,11 @@ PLAIN_BLOCK = f"""\
             {PREFIX}position = ({PREFIX}x[{PREFIX}k], {PREFIX}y[{PREFIX}k], {PREFIX}z[{PREFIX}k], \
 {", ".join(f"{THREAD}[{k}]" for k in range(3, LINEAR))}, np.int32({PREFIX}k))
             {{kernel}}({PREFIX}position, {SHARED}, {STOP}{{parameters}})"""
+
+
+def of_threads(dtype: str) -> str:
+    """Return the text of an array with an element for each thread of a block."""
+    return f"{PREFIX}compiled.of_threads({PREFIX}n, {dtype!r})"
 
 
 def _compiled_anew(value: Any) -> Any:
@@ -334,11 +341,12 @@ class Module:
             if words := exchanges.unfit(kind, "value", dtype):
                 raise errors.TypingError(words)
         functions, takes = [], []
+        shapes = region_text.shapes_of_shared(cut, self.shared)
         for number in range(len(cut.regions)):
-            trees, taken = region_text.region_functions(cut, number, self.program.kernel.parameters)
+            trees, taken = region_text.region_functions(cut, number, self.program.kernel.parameters, shapes)
             functions += [_function_text(tree, self.allocates) for tree in trees]
             takes.append(taken)
-        memory = [f"{region_text.ALIVE} = np.empty({PREFIX}n, np.bool_)"]
+        memory = [f"{region_text.ALIVE} = {of_threads('?')}"]
         for name in cut.remembered:
             if name in cut.local_arrays:
                 shape, dtype = (ast.unparse(each) for each in cut.local_arrays[name].args)
@@ -346,14 +354,17 @@ class Module:
             else:
                 dtype = cut.known.get(name) or own[name].str
                 # A lane that does not come to an activemask leaves False there.
-                make = "zeros" if cut.exchanged.get(name) == "activemask" else "empty"
-                memory.append(f"{PREFIX}p_{name} = np.{make}({PREFIX}n, np.dtype({dtype!r}))")
+                zeros = cut.exchanged.get(name) == "activemask"
+                memory.append(
+                    f"{PREFIX}p_{name} = "
+                    + (f"np.zeros({PREFIX}n, np.dtype({dtype!r}))" if zeros else of_threads(dtype))
+                )
         for name, kind in cut.exchanged.items():
             if kind not in rewriting.BLOCK_SYNCS:
                 tag = name.removeprefix(f"{PREFIX}v")
-                memory.append(f"{PREFIX}pub{tag} = np.empty({PREFIX}n, np.dtype({own[name].str!r}))")
+                memory.append(f"{PREFIX}pub{tag} = {of_threads(own[name].str)}")
         block = region_text.BlockProgram(cut, takes, self.at_barrier)
-        block.write(2, f"{region_text.ALIVE}[:] = True")
+        block.write(2, f"for {PREFIX}k in range({PREFIX}n): {region_text.ALIVE}[{PREFIX}k] = True")
         block.parameters(self.program.kernel.parameters)
         block.nodes(cut.nodes, 2)
         launch = LAUNCH.format(
@@ -668,8 +679,12 @@ def as_for_cuda() -> Iterator[None]:
         (ir.IRBuilder, "fptosi"): _saturating("fptosi"),
         (ir.IRBuilder, "fptoui"): _saturating("fptoui"),
         (BaseContext, "_compile_subroutine_no_cache"): _compile_subroutine,
+        (CPUContext, "load_additional_registries"): _look_again,
+        (Context, "load_additional_registries"): _look_again,
     }
     with global_compiler_lock:
+        cpu_target.typing_context.refresh()
+        target.refresh()
         plain = {(owner, name): getattr(owner, name) for owner, name in own}
         compiled, target.cached_internal_func = target.cached_internal_func, _SUBROUTINES
         target.strict_alignment = True
@@ -682,6 +697,18 @@ def as_for_cuda() -> Iterator[None]:
                 setattr(owner, name, function)
             del target.strict_alignment
             target.cached_internal_func = compiled
+
+
+_seen: dict[tuple, list[int]] = {}  # how many functions a registry had when a context last looked
+
+
+def _look_again(context: CPUContext | Context) -> None:
+    """Install a context's new functions. Numba imports twenty modules for this, for each call that it meets."""
+    for registry, loader in list(context._registries.items()):
+        counts = [len(getattr(registry, name)) for name in loader.registry_items]
+        if _seen.get((context, registry)) != counts:
+            context.install_registry(registry)
+            _seen[context, registry] = counts
 
 
 _SUBROUTINES: dict = {}  # Numba's own functions, as they are compiled for kernels

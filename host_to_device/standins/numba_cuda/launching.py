@@ -11,7 +11,6 @@ import re
 import reprlib
 import sys
 import threading
-import time
 import types
 import warnings
 from collections.abc import Callable, Iterator
@@ -23,7 +22,16 @@ import numpy as np
 from host_to_device.hardware import gpus
 from host_to_device.hardware.launch_limits import MAX_BLOCK, MAX_GRID, MAX_SHARED, MAX_THREADS
 from host_to_device.standins import events
-from host_to_device.standins.numba_cuda import hints, inferring, layouts, memory, random, reading, rewriting
+from host_to_device.standins.numba_cuda import (
+    hints,
+    inferring,
+    layouts,
+    memory,
+    parallel,
+    random,
+    reading,
+    rewriting,
+)
 from host_to_device.standins.numba_cuda.devices import CudaAPIError, get_current_device
 from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStopped
 from host_to_device.standins.numba_cuda.interpreting import (
@@ -631,36 +639,20 @@ class Launch:
     def run_compiled(
         self, launcher: Callable, values: tuple, order: np.ndarray, blocks: np.ndarray, seconds: float
     ) -> None:
-        """Run the compiled launch in another thread, so that a time limit and Ctrl-C can stop it."""
-        shared = shared_arrays(self.arrays, self.shared)
-        stop = np.zeros(3, np.int64)  # whether to stop; the block and the thread whose turn it is
-        raised: list[BaseException] = []
-
-        def work() -> None:
-            try:
-                launcher(0, len(blocks), self.grid, self.block, order, blocks, shared, stop, *values)
-            except BaseException as problem:
-                raised.append(problem)
-
-        worker, ends = threading.Thread(target=work, daemon=True), time.monotonic() + seconds
-        worker.start()
-        try:
-            # In steps: where a wait cannot be interrupted (Windows), Ctrl-C arrives between two steps.
-            while worker.is_alive() and (left := ends - time.monotonic()) > 0:
-                worker.join(min(left, 0.1))
-        finally:
-            stop[0] = 1
-            worker.join()
-        if not raised:
+        """Run the compiled launch in other threads, so that a time limit and Ctrl-C can stop it."""
+        run = parallel.Run(self, launcher, values, order, blocks)
+        run.within(seconds)
+        if run.failed is None:
             return
-        if isinstance(raised[0], Disagreement):
-            raise raised[0]
-        if isinstance(raised[0], KernelStopped):
+        problem, block, thread = run.failed.problem, run.failed.block, run.failed.thread
+        if isinstance(problem, Disagreement):
+            raise problem
+        if isinstance(problem, KernelStopped):
             raise KernelStopped(
-                f"{self.kernel.__name__}() was stopped after {seconds:g} s, in {self.place(int(stop[1]), int(stop[2]))}: "
+                f"{self.kernel.__name__}() was stopped after {seconds:g} s, in {self.place(block, thread)}: "
                 "a loop never ends, or the launch needs more time, which h2d.stand_in(seconds=…) gives"
             ) from None
-        raise self.fault(raised[0], values, int(stop[1]), int(stop[2])) from None
+        raise self.fault(problem, values, block, thread) from None
 
     def fault(self, problem: BaseException, values: tuple, block: int, thread: int) -> BaseException:
         """Return an error that names the line, block and thread at which a kernel failed.

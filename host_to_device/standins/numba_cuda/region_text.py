@@ -5,11 +5,21 @@ from __future__ import annotations
 import ast
 import copy
 import re
+from collections.abc import Iterator
+from typing import Any
 
-from host_to_device.standins.numba_cuda.flow import makes_local
+from host_to_device.standins.numba_cuda.flow import makes_local, stored
 from host_to_device.standins.numba_cuda.preparing import ALIVE
 from host_to_device.standins.numba_cuda.regions import Agree, Boundary, Branch, Cut, Loop, Region, Uniform
-from host_to_device.standins.numba_cuda.rewriting import BLOCK_SYNCS, LINEAR, PREFIX, SHARED, STOP, THREAD
+from host_to_device.standins.numba_cuda.rewriting import (
+    BLOCK_SYNCS,
+    LINEAR,
+    PREFIX,
+    SHARED,
+    STOP,
+    THREAD,
+    SharedArray,
+)
 
 
 class _RegionBody(ast.NodeTransformer):
@@ -31,7 +41,34 @@ class _RegionBody(ast.NodeTransformer):
         return node
 
 
-def region_functions(cut: Cut, number: int, parameters: list[str]) -> tuple[list[ast.FunctionDef], list[str]]:
+def shapes_of_shared(cut: Cut, shared: list[SharedArray]) -> dict[str, str]:
+    """Return the shapes of shared arrays, by the variables that always hold them, as texts for `of_shape`."""
+    found: dict[str, set[str | None]] = {}
+    for statement in (node.statement for node in _nodes(cut.nodes) if isinstance(node, Uniform)):
+        value = getattr(statement, "value", None)
+        shape = None
+        if (
+            isinstance(value, ast.Subscript)
+            and isinstance(value.value, ast.Name)
+            and value.value.id == SHARED
+        ):
+            array = shared[value.slice.value]
+            shape = ",".join(map(str, array.shape)) if array.shape and array.captured is None else None
+        for name in stored(statement):
+            found.setdefault(name, set()).add(shape)
+    return {name: each.pop() for name, each in found.items() if len(each) == 1 and None not in each}
+
+
+def _nodes(nodes: list) -> Iterator[Any]:
+    for node in nodes:
+        yield node
+        for part in ("body", "orelse", "before_test"):
+            yield from _nodes(getattr(node, part, None) or [])
+
+
+def region_functions(
+    cut: Cut, number: int, parameters: list[str], shapes: dict[str, str]
+) -> tuple[list[ast.FunctionDef], list[str]]:
     """Return the functions of one region, and the block's variables that it needs.
 
     The last function runs the region for all threads. If a thread may return from inside a loop, a function before it
@@ -55,11 +92,18 @@ def region_functions(cut: Cut, number: int, parameters: list[str]) -> tuple[list
     store = [
         f"{PREFIX}p_{name}[{THREAD}[{LINEAR}]] = {name}" for name in region.stores if name not in locals_
     ]
+    known = [
+        f"{name} = {PREFIX}compiled.of_shape({name}, {shape!r})"
+        for name, shape in sorted(shapes.items())
+        if name in takes
+    ]
     body = [*_parse(load, line), *body, *_parse(store, line)]
     functions = []
     hidden = [THREAD, SHARED, STOP, ALIVE, *takes]
     if own_function:
-        functions.append(_function(f"{PREFIX}region{number}_thread", hidden, body, line))
+        functions.append(
+            _function(f"{PREFIX}region{number}_thread", hidden, [*_parse(known, line), *body], line)
+        )
         body = _parse([f"{PREFIX}region{number}_thread({', '.join(hidden)})"], line)
     conditions = [f"{ALIVE}[{PREFIX}k]"]
     conditions += [f"{'' if wanted else 'not '}{PREFIX}p_{name}[{PREFIX}k]" for name, wanted in region.masks]
@@ -73,7 +117,8 @@ def region_functions(cut: Cut, number: int, parameters: list[str]) -> tuple[list
     ]
     loop = _parse([f"for {PREFIX}j in range(len({PREFIX}order)): pass"], line)[0]
     loop.body = [*_parse(entry, line), *body]
-    return [*functions, _function(f"{PREFIX}region{number}", [*POSITIONS, *hidden[1:]], [loop], line)], takes
+    whole = [loop] if own_function else [*_parse(known, line), loop]
+    return [*functions, _function(f"{PREFIX}region{number}", [*POSITIONS, *hidden[1:]], whole, line)], takes
 
 
 # The parameters of every region: the order of the block's threads, their indices, and the block.

@@ -145,6 +145,8 @@ class Program:
     debug: bool = False  # whether a division by zero is an error
     cooperative: bool = False  # whether it asks for the group of the whole grid
     waits_for_grid: bool = False  # whether it has a barrier of the grid
+    # Which parameters a launch stores to if its blocks keep apart, by sizes (`independence`)
+    apart: dict[tuple, list[int] | None] = field(default_factory=dict, repr=False)
 
     @property
     def waits(self) -> bool:
