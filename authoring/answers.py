@@ -89,6 +89,11 @@ def plain(text: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"[*`]", "", text)).strip()
 
 
+def without_place(said: str) -> str:
+    """Return a verdict without the line at which a time limit stopped the code: it differs from run to run."""
+    return re.sub(r"(was stopped after [\d.]+ s), at this line\n.*", r"\1", said)
+
+
 def sentences(task: str) -> list[str]:
     """Return the sentences of a task below its title, in `plain` words: also list items and rows of tables.
 
