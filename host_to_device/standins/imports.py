@@ -118,20 +118,20 @@ class NumbaFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """
         if not fullname.startswith("numba.cuda."):
             return None
-        from host_to_device.standins.numba_cuda import modules
+        from host_to_device.standins.numba_cuda import submodules
 
         name = fullname.removeprefix("numba.cuda.")
-        if modules.is_known(name):
+        if submodules.is_known(name):
             return importlib.machinery.ModuleSpec(fullname, self)
-        if "." not in name and importlib.util.find_spec(f"{modules.PACKAGE}.{name}") is not None:
+        if "." not in name and importlib.util.find_spec(f"{submodules.PACKAGE}.{name}") is not None:
             raise ModuleNotFoundError(f"No module named '{fullname}'", name=fullname)
         return None
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         """Return the stand-in's module."""
-        from host_to_device.standins.numba_cuda import modules
+        from host_to_device.standins.numba_cuda import submodules
 
-        module = modules.module(spec.name.removeprefix("numba.cuda."))
+        module = submodules.module(spec.name.removeprefix("numba.cuda."))
         self.own_spec = module.__spec__
         return module
 

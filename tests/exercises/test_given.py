@@ -32,7 +32,9 @@ def test_a_run_is_given_no_seed_and_nothing_that_lives_on_a_device(cls):
         assert "seed" not in names_in(given)
         copied = pickle.loads(pickle.dumps(given))
         again = exercises.given_of(cls.number, seed)
-        assert [values.packed(each).keys() for each in copied] == [values.packed(each).keys() for each in again]
+        assert [values.packed(each).keys() for each in copied] == [
+            values.packed(each).keys() for each in again
+        ]
         for one, other in zip(copied, again, strict=True):
             for name in one:
                 np.testing.assert_equal(one[name], other[name])

@@ -84,7 +84,7 @@ def test_the_page_has_every_room_on_its_floor():
 
 def test_tests_stand_in_folders_that_mirror_the_rooms():
     rooms = {path.name for path in LIBRARY.iterdir() if (path / "__init__.py").exists()}
-    others = {"book", "commands", "corpora", "lessons", "project", "rehearsal", "site"}
+    others = {"book", "commands", "corpora", "lessons", "others", "project", "rehearsal", "site"}
     folders = {
         path.name for path in (ROOT / "tests").iterdir() if path.is_dir() and path.name != "__pycache__"
     }

@@ -10,7 +10,7 @@ import importlib
 import sys
 from typing import Any
 
-from host_to_device.standins.numba_cuda import modules, random, vectors
+from host_to_device.standins.numba_cuda import random, submodules, vectors
 from host_to_device.standins.numba_cuda.allocation import (
     defer_cleanup,
     device_array,
@@ -133,6 +133,6 @@ def __getattr__(name: str) -> Any:
         name = f"cudadrv.{name}"
     if name in vectors.NAMES:
         return vectors.NAMES[name]
-    if modules.is_known(name) and sys.modules.get("numba.cuda") is sys.modules[__name__]:
+    if submodules.is_known(name) and sys.modules.get("numba.cuda") is sys.modules[__name__]:
         return importlib.import_module(f"numba.cuda.{name}")
     raise AttributeError(missing(name))

@@ -76,7 +76,10 @@ def without_nvrtc(monkeypatch):
             "line 1: cannot open source file iostream: NVRTC, too, has no headers of C++",
         ),
         ("#include <stdint.h>\n", "cannot open source file stdint.h"),
-        ("\n#include <cub/device/device_reduce.cuh>\n", "line 2: the stand-in has no header cub/device/device_reduce.cuh"),
+        (
+            "\n#include <cub/device/device_reduce.cuh>\n",
+            "line 2: the stand-in has no header cub/device/device_reduce.cuh",
+        ),
         ("int g() { return 1; }", r"line 1: g\(\) has no __device__: host functions are refused"),
         (
             "__global__ void f() { __shared__ int x = 1; }",

@@ -12,7 +12,7 @@ imports.redirect()
 
 from numba import cuda, int32  # noqa: E402
 
-from host_to_device.standins.numba_cuda import modules  # noqa: E402
+from host_to_device.standins.numba_cuda import submodules  # noqa: E402
 
 NAMES = """
     cudadrv.devicearray.DeviceNDArray cudadrv.devicearray.is_cuda_array cudadrv.devicearray.auto_device
@@ -37,7 +37,7 @@ def test_names_of_modules(name):
     assert found is not None
 
 
-@pytest.mark.parametrize("path", sorted(modules.CONTENTS))
+@pytest.mark.parametrize("path", sorted(submodules.CONTENTS))
 def test_every_module_can_be_imported(path):
     assert importlib.import_module(f"numba.cuda.{path}").__name__ == f"numba.cuda.{path}"
 
