@@ -11,6 +11,7 @@ from host_to_device.exercises import catalogue
 from host_to_device.grading.batch import Result
 from host_to_device.grading.cells import ANSWER
 from host_to_device.grading.gradebook import Row
+from host_to_device.rendering.palette import COLOURS, DARK_COLOURS
 
 STYLE = """
 :root { color-scheme: light dark; }
@@ -20,9 +21,12 @@ pre { background: color-mix(in srgb, CanvasText 7%, Canvas); padding: .6rem; ove
 .said { white-space: pre-wrap; }
 table { border-collapse: collapse; } th, td { padding: .2rem .8rem .2rem 0; text-align: left; vertical-align: top; }
 td.number, th.number { text-align: right; }
-rect { fill: #1763a6; } @media (prefers-color-scheme: dark) { rect { fill: #6db3f2; } }
 text { fill: CanvasText; font: 12px system-ui, sans-serif; }
 """
+BARS = (
+    f"rect {{ fill: {COLOURS['blue']}; }} "
+    f"@media (prefers-color-scheme: dark) {{ rect {{ fill: {DARK_COLOURS['blue']}; }} }}"
+)
 
 
 def page(title: str, body: str) -> str:
@@ -30,7 +34,7 @@ def page(title: str, body: str) -> str:
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{_text(title)}</title>\n'
-        f"<style>{STYLE}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
+        f"<style>{STYLE}{BARS}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
     )
 
 

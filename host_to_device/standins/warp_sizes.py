@@ -116,7 +116,7 @@ class OfWarpSize:
         sizes = dimensions(grid, "griddim", None), dimensions(block, "blockdim", None)
         shared = int(rest[1]) if len(rest) > 1 else 0
         module = cuda_cpp.compile(
-            translated(given.code) if given.translate_cucomplex else given.code,
+            translated(given.code) if getattr(given, "translate_cucomplex", False) else given.code,
             name_expressions=expressions_of(given),
             options=options,
             warp_size=self.warp_size,

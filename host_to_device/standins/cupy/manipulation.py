@@ -293,7 +293,7 @@ def delete(arr: Any, indices: Any, axis: int | None = None) -> Any:
         raise ValueError("delete(): arr must be a cupy.ndarray")
     if not isinstance(indices, slice | int | np.integer) or isinstance(indices, bool):
         indices = array(indices, copy=None)
-        scanned(arr.size if axis is None else arr.shape[axis])
+    scanned(arr.size if axis is None else arr.shape[axis])
     return _delete(arr, indices, axis)
 
 

@@ -21,7 +21,7 @@ def explain(problem: errors.NumbaError, module: Module) -> errors.NumbaError:
     message = text.split("\nDuring: ")[0].split('\nFile "')[0]
     lines = [line.strip() for line in message.splitlines()]
     lines = [line for line in lines if line and not line.startswith("Failed in ")]
-    specific = re.search(r"raised a specific error:\s+\w+: (.*)", message)
+    specific = re.search(r"raised a specific error:\s+\w+: (?:Failed in .*\s+)*(.*)", message)
     reason = (
         specific[1]
         if specific
