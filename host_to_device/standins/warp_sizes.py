@@ -133,7 +133,7 @@ class OfWarpSize:
             shared,
             seed=now.seed,
             seconds=now.seconds,
-            cooperative=given.enable_cooperative_groups,
+            cooperative=getattr(given, "enable_cooperative_groups", False),
         )
         for number, copy in on_stand_in.items():
             copy_back(copy, arguments[number])
