@@ -33,11 +33,9 @@ from numba.core.base import BaseContext
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import AnalysisPass, PassManager, register_pass
-from numba.core.cpu import CPUContext
 from numba.core.dispatcher import Dispatcher
 from numba.core.registry import cpu_target
 from numba.core.targetconfig import ConfigStack
-from numba.core.typing.context import Context
 from numba.np import numpy_support
 
 from host_to_device.standins.numba_cuda import (
@@ -679,12 +677,8 @@ def as_for_cuda() -> Iterator[None]:
         (ir.IRBuilder, "fptosi"): _saturating("fptosi"),
         (ir.IRBuilder, "fptoui"): _saturating("fptoui"),
         (BaseContext, "_compile_subroutine_no_cache"): _compile_subroutine,
-        (CPUContext, "load_additional_registries"): _look_again,
-        (Context, "load_additional_registries"): _look_again,
     }
     with global_compiler_lock:
-        cpu_target.typing_context.refresh()
-        target.refresh()
         plain = {(owner, name): getattr(owner, name) for owner, name in own}
         compiled, target.cached_internal_func = target.cached_internal_func, _SUBROUTINES
         target.strict_alignment = True
@@ -697,18 +691,6 @@ def as_for_cuda() -> Iterator[None]:
                 setattr(owner, name, function)
             del target.strict_alignment
             target.cached_internal_func = compiled
-
-
-_seen: dict[tuple, list[int]] = {}  # how many functions a registry had when a context last looked
-
-
-def _look_again(context: CPUContext | Context) -> None:
-    """Install a context's new functions. Numba imports twenty modules for this, for each call that it meets."""
-    for registry, loader in list(context._registries.items()):
-        counts = [len(getattr(registry, name)) for name in loader.registry_items]
-        if _seen.get((context, registry)) != counts:
-            context.install_registry(registry)
-            _seen[context, registry] = counts
 
 
 _SUBROUTINES: dict = {}  # Numba's own functions, as they are compiled for kernels
