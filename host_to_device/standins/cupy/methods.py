@@ -329,7 +329,13 @@ def _scanned(function: Any, array: np.ndarray, axis: Any, dtype: Any, out: Any) 
     """Return running sums or products; with `out`, CuPy copies the array there first, and then adds (`scan_core`)."""
     axis = None if axis is None else one_axis(axis, array.ndim)
     if not isinstance(out, Base):
-        return reduced(quiet(function, converted(array, dtype), axis, dtype), out, function.__name__)
+        result = quiet(function, converted(array, dtype), axis, dtype)
+        if out is None and axis is not None and result.size:
+            # CuPy moves the axis to the end and makes rows of it, of a copy if need be (`_proc_as_batch`).
+            moved = np.moveaxis(np.ascontiguousarray(result), axis, -1)
+            if not np.may_share_memory(moved.reshape(-1, moved.shape[-1]), moved):
+                return adopt(np.moveaxis(upload(moved, function.__name__), -1, axis))
+        return reduced(result, out, function.__name__)
     target = out._array
     indexing.store(target, array)
     target[...] = quiet(function, target, axis, target.dtype).reshape(target.shape)

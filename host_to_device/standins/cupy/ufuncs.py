@@ -17,6 +17,7 @@ from host_to_device.standins.cupy.base import (
     adopt,
     adopt_like,
     cast,
+    check_fits,
     operand,
     shapes_differ,
     unsupported,
@@ -178,6 +179,9 @@ class ufunc:
         with np.errstate(all="ignore"):
             if self._is_numpys:
                 if self._numpy in _NOT_COMPLEX:
+                    for number, other in (hosts, hosts[::-1]) if self.nin == 2 else ():
+                        if type(number) is int and -(1 << 63) <= number < 1 << 63:
+                            check_fits(number, np.asarray(other).dtype)
                     hosts = [bool(host) if type(host) is int else host for host in hosts]
                 if self._numpy in _FLOORED and outs[0].dtype.kind == "f":
                     _floor_divide(self._numpy, *hosts, outs)

@@ -40,6 +40,22 @@ KNOWN = {
     "mistakes 354": (running.REFUSED, "CuPy makes an array like one of NumPy's"),
     "seed 755": (running.OTHER_CLASS, "an IndexError, as NumPy's, for index arrays that do not fit together"),
     "seed 954": (running.OTHER_CLASS, "a TypeError that names the list, where CuPy asks it for a dtype"),
+    **{
+        f"seed {number}": (
+            running.OTHER_CLASS,
+            "an IndexError, as NumPy's, for index arrays that do not fit together",
+        )
+        for number in (1767, 1886)
+    },
+    **{
+        f"seed {number}": (running.PASSES, "cp.inner along an axis without elements: CuPy divides by zero")
+        for number in (1677, 1735)
+    },
+    "seed 1329": (running.REFUSED, "a mask that selects nothing takes values of every shape"),
+    "seed 1343": (running.OTHER_CLASS, "a TypeError for an array of NumPy's, as at other places"),
+    "seed 1862": (running.OTHER_CLASS, "CuPy's compiler refuses a quantile of complex numbers"),
+    "seed 1875": (running.REFUSED, "an integer that the array's dtype does not hold, beside a float"),
+    "seed 1915": (running.REFUSED, "a product of a float16 and another type"),
     "seed 1128": (running.OTHER_CLASS, "two mistakes in one statement: another one is found first"),
     "mistakes 641": (running.OTHER_CLASS, "CuPy's compiler finds the mistake, the stand-in compiles nothing"),
 }
