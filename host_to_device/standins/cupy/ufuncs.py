@@ -179,7 +179,8 @@ class ufunc:
         with np.errstate(all="ignore"):
             if self._is_numpys:
                 if self._numpy in _NOT_COMPLEX:
-                    for number, other in (hosts, hosts[::-1]) if self.nin == 2 else ():
+                    # Of CuPy's logical operations only this one is no comparison, which takes every integer.
+                    for number, other in (hosts, hosts[::-1]) if self._numpy is np.logical_xor else ():
                         if type(number) is int and -(1 << 63) <= number < 1 << 63:
                             check_fits(number, np.asarray(other).dtype)
                     hosts = [bool(host) if type(host) is int else host for host in hosts]
