@@ -5,6 +5,9 @@ NumPy is the judge, and `tests/rehearsal/test_features.py` runs the same on the 
 
 import json
 import linecache
+import os
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -153,3 +156,47 @@ def test_refused_numpy_functions(text):
 def test_reductions_that_need_the_runtime(case, interpreted, monkeypatch):
     monkeypatch.setattr(array_functions, "has_runtime", lambda: True)
     assert wrong(case, interpreted=interpreted) == []
+
+
+RECURSIVE = """
+import numpy as np
+from host_to_device.standins import imports
+imports.redirect()
+from numba import cuda
+
+@cuda.jit(device=True)
+def triangle(n):
+    if n < 1:
+        return 0
+    return n + triangle(n - 1)
+
+@cuda.jit
+def triangles(out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = triangle(i)
+
+out = np.zeros(4, np.int64)
+triangles[1, 4](out)
+print(out.tolist())
+"""
+
+
+def test_a_recursive_function_runs_again_in_another_process(tmp_path):
+    """Numba crashes where it loads such a function from its cache."""
+    script = tmp_path / "recursive.py"
+    script.write_text(RECURSIVE)
+    environment = {
+        **os.environ,
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", str(script)],
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=120,
+        )
+        assert (done.returncode, done.stdout.strip()) == (0, "[0, 1, 3, 6]"), done.stderr[-500:]
