@@ -66,7 +66,7 @@ def in_turn(entries: Sequence[T], parts: int, seed: str) -> list[T]:
     entries
         All of them, in an order that stays.
     parts
-        After so many weeks each entry has had its turn.
+        The number of parts: each entry runs once in this number of weeks.
     seed
         A name of the list, so that two lists do not go together.
     """

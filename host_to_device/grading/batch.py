@@ -20,7 +20,6 @@ import filelock
 
 from host_to_device.exercises.verdicts import Verdict
 from host_to_device.grading import cells, marking
-from host_to_device.grading.sandbox import Limits, Sandbox
 from host_to_device.grading.submissions import Submission
 from host_to_device.support.installed import version_of
 
@@ -199,14 +198,3 @@ def _minutes(seconds: float) -> str:
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
     return f"{round(seconds / 60)} minutes"
-
-
-def marker(
-    numbers: Sequence[str], seed: int, sandbox: Sandbox, limits: Limits, patience: marking.Patience
-) -> Callable[[Sequence[str]], marking.Marked]:
-    """Return the function that marks the cells of one notebook."""
-
-    def mark(those: Sequence[str]) -> marking.Marked:
-        return marking.mark(those, numbers, seed, sandbox, limits, patience)
-
-    return mark

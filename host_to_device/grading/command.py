@@ -6,7 +6,7 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from host_to_device.exercises import catalogue
@@ -68,25 +68,29 @@ def grade(chosen: argparse.Namespace) -> int:
     (out / "feedback").mkdir(parents=True, exist_ok=True)
     seed = batch.seed_in(out, chosen.seed)
     added = gradebook.manual(out / "manual.csv", numbers)
-    mark = batch.marker([*numbers], seed, box, limits, marking.Patience(whole=chosen.seconds))
+    patience = marking.Patience(whole=chosen.seconds)
+
+    def mark(cells: Sequence[str]) -> marking.Marked:
+        return marking.mark(cells, [*numbers], seed, box, limits, patience)
+
     progress, results = batch.Progress(len(those)), []
     for result in batch.mark_all(those, [*numbers], seed, out, mark, chosen.jobs):
         results.append(result)
-        line = progress.add(result.was_known)
-        print(
-            f"\r{line}   " if sys.stderr.isatty() else line,
-            end="" if sys.stderr.isatty() else "\n",
-            file=sys.stderr,
-            flush=True,
-        )
-    if sys.stderr.isatty():
-        print(file=sys.stderr)
+        say(progress.add(result.was_known), last=len(results) == len(those))
     results.sort(key=lambda each: each.submission.student.lower())
     rows = [row_of(each, numbers, added) for each in results]
     write(out, title, rows, results, numbers)
     _log(out / "log.txt", results, others, chosen.unsafe)
     print(f"{len(rows)} notebooks graded: {out / 'grades.csv'}, {out / 'feedback'}, {out / 'class.html'}")
     return 0
+
+
+def say(line: str, last: bool) -> None:
+    """Print a line of the progress: in a terminal over the one before, else below it."""
+    over = sys.stderr.isatty()
+    print(
+        f"\r{line}   " if over else line, end="" if over and not last else "\n", file=sys.stderr, flush=True
+    )
 
 
 def wanted(name: str, only: Sequence[str] | None) -> dict[str, float]:
@@ -137,14 +141,14 @@ def write(
     for row, result, name in zip(rows, results, file_names(row.student for row in rows), strict=True):
         page = feedback.of_student(title, row, result, numbers)
         (out / "feedback" / f"{name}.html").write_text(page, encoding="utf-8")
-    report = feedback.of_class(title, rows, results, numbers, {})
+    report = feedback.of_class(title, rows, results, numbers)
     (out / "class.html").write_text(report, encoding="utf-8")
 
 
-def file_names(students: object) -> list[str]:
+def file_names(students: Iterable[str]) -> list[str]:
     """Return a file name for each student: letters and digits, and no name twice on any file system."""
     found: list[str] = []
-    for student in students:  # type: ignore[attr-defined]
+    for student in students:
         name = re.sub(r"[^\w-]+", "-", student).strip("-")[:80] or "student"
         known, number = {each.lower() for each in found}, 1
         while (each := name if number == 1 else f"{name}-{number}").lower() in known:

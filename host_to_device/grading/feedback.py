@@ -11,7 +11,9 @@ from host_to_device.exercises import catalogue
 from host_to_device.grading.batch import Result
 from host_to_device.grading.cells import ANSWER
 from host_to_device.grading.gradebook import Row
-from host_to_device.rendering.palette import COLOURS, DARK_COLOURS
+from host_to_device.rendering import svg
+from host_to_device.rendering.palette import BLUE, DARK_COLOURS
+from host_to_device.rendering.table import Table
 
 STYLE = """
 :root { color-scheme: light dark; }
@@ -19,14 +21,11 @@ body { font: 1rem/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
 pre { background: color-mix(in srgb, CanvasText 7%, Canvas); padding: .6rem; overflow-x: auto; white-space: pre; }
 .said { white-space: pre-wrap; }
-table { border-collapse: collapse; } th, td { padding: .2rem .8rem .2rem 0; text-align: left; vertical-align: top; }
-td.number, th.number { text-align: right; }
-text { fill: CanvasText; font: 12px system-ui, sans-serif; }
+table { border-collapse: collapse; } th, td { padding: .2rem .8rem .2rem 0; vertical-align: top; }
+caption { text-align: left; font-weight: bold; }
 """
-BARS = (
-    f"rect {{ fill: {COLOURS['blue']}; }} "
-    f"@media (prefers-color-scheme: dark) {{ rect {{ fill: {DARK_COLOURS['blue']}; }} }}"
-)
+# Drawings take their colours from variables, which are set where the reader's system is dark.
+DARK = "".join(f"--h2d-{name}: {colour}; " for name, colour in DARK_COLOURS.items())
 
 
 def page(title: str, body: str) -> str:
@@ -34,7 +33,7 @@ def page(title: str, body: str) -> str:
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{_text(title)}</title>\n'
-        f"<style>{STYLE}{BARS}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
+        f"<style>{STYLE}@media (prefers-color-scheme: dark) {{ :root {{ {DARK}}} }}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
     )
 
 
@@ -95,14 +94,8 @@ def _code_of(cells: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def of_class(
-    title: str,
-    rows: Sequence[Row],
-    results: Iterable[Result],
-    numbers: Mapping[str, float],
-    misconceptions: Mapping[str, Sequence[tuple[str, str]]],
-) -> str:
-    """Return the page about the class: how the points are distributed, each exercise, the commonest misconceptions.
+def of_class(title: str, rows: Sequence[Row], results: Iterable[Result], numbers: Mapping[str, float]) -> str:
+    """Return the page about the class: how the points are distributed, each exercise, the commonest mistakes.
 
     Parameters
     ----------
@@ -112,8 +105,6 @@ def of_class(
         The marks, and what became of each submission.
     numbers
         The points of each exercise.
-    misconceptions
-        By exercise, the titles of its wrong answers with what the check says of each.
     """
     of = sum(numbers.values())
     tenths = Counter(min(9, int(10 * row.total / of)) if of else 0 for row in rows)
@@ -124,69 +115,57 @@ def of_class(
         for number, verdict in result.marked.verdicts.items():
             solved[number] += verdict.right is True
             if verdict.right is False:
-                said[number, cause(verdict.text, misconceptions.get(number, ()))] += 1
+                said[number, cause(verdict.text)] += 1
+    exercises = [(f"{each} {catalogue.find(each).title()}", solved[each], len(rows)) for each in numbers]
+    mistakes = [(number, what, count) for (number, what), count in said.most_common(15)]
     parts = [
         f"<h1>{_text(title)}: the class</h1>",
         f"<p>{len(rows)} submissions, {of:g} points.</p>",
         "<h2>Distribution</h2>",
         chart(shown, "submissions by their share of the points"),
-        table(("share of the points", "submissions"), shown),
+        table("Submissions by their share of the points", ("share", "submissions"), shown),
         "<h2>Exercises</h2>",
-        table(
-            ("exercise", "right", "of"),
-            [(f"{each} {catalogue.find(each).title()}", solved[each], len(rows)) for each in numbers],
-        ),
-        "<h2>The commonest misconceptions</h2>",
-        table(
-            ("exercise", "misconception", "answers"),
-            [(number, what, count) for (number, what), count in said.most_common(15)],
-        ),
+        table("Right answers", ("exercise", "right", "of"), exercises),
+        "<h2>The commonest mistakes</h2>",
+        table("Wrong answers by the hint that they got", ("exercise", "hint", "answers"), mistakes),
     ]
     return page(f"{title}: the class", "\n".join(parts))
 
 
-def cause(text: str, misconceptions: Sequence[tuple[str, str]]) -> str:
-    """Return the title of the wrong answer of which the check says the same, else the hint or the first line."""
-    hint = next((line.removeprefix("Hint: ") for line in text.splitlines() if line.startswith("Hint: ")), "")
-    for title, says in misconceptions:
-        if hint and hint in _plain(says):
-            return title
-    if hint:
-        return hint
-    first = text.splitlines()[0] if text else ""
-    return re.sub(r"^\d\d\.\w+ is not right yet: ", "", first)
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split())
+def cause(text: str) -> str:
+    """Return the hint of a verdict, else its first line without the number."""
+    first, *lines = text.splitlines() or [""]
+    hints = [line.removeprefix("Hint: ") for line in lines if line.startswith("Hint: ")]
+    return hints[0] if hints else re.sub(r"^\d\d\.\w+ is not right yet: ", "", first)
 
 
 def chart(bars: Sequence[tuple[str, int]], what: str) -> str:
     """Return a bar chart as SVG; the table beside it says the same in numbers."""
     most = max((count for _, count in bars), default=0) or 1
-    drawn = "".join(
-        f'<rect x="90" y="{22 * place + 3}" width="{300 * count / most:.0f}" height="16"/>'
-        f'<text x="84" y="{22 * place + 16}" text-anchor="end">{_text(name)}</text>'
-        f'<text x="{96 + 300 * count / most:.0f}" y="{22 * place + 16}">{count}</text>'
-        for place, (name, count) in enumerate(bars)
+    parts = []
+    for place, (name, count) in enumerate(bars):
+        length, base = 300 * count / most, 22 * place + 16
+        parts += [
+            svg.text(84, base, name, anchor="end"),
+            svg.box(90, base - 13, length, 16, BLUE),
+            svg.text(96 + length, base, str(count)),
+        ]
+    return svg.picture(parts, what, (0, 0, 430, 22 * len(bars) + 6))
+
+
+def table(caption: str, head: tuple[str, ...], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table; its first column names the row, and its numbers stand on the right."""
+    texts = tuple(tuple(_visible(str(each)) for each in row) for row in rows)
+    right = tuple(
+        place for place, name in enumerate(head) if name in ("submissions", "right", "of", "answers")
     )
-    return f'<svg role="img" aria-label="{_text(what)}" viewBox="0 0 430 {22 * len(bars) + 6}" width="430">{drawn}</svg>'
+    return Table(caption, head, texts, right)._repr_html_()
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table."""
-    cells = "".join(f'<th scope="col">{_text(each)}</th>' for each in head)
-    lines = "".join(
-        "<tr>" + "".join(f"<td{_numeric(each)}>{_text(str(each))}</td>" for each in row) + "</tr>"
-        for row in rows
-    )
-    return f"<table><thead><tr>{cells}</tr></thead><tbody>{lines}</tbody></table>"
-
-
-def _numeric(value: object) -> str:
-    return ' class="number"' if isinstance(value, int | float) else ""
+def _visible(text: str) -> str:
+    """Return text with its control characters, which no page may have, replaced by a visible one."""
+    return "".join(each if each.isprintable() or each in "\n\t" else "�" for each in text)
 
 
 def _text(text: str) -> str:
-    """Return text for a page; control characters, which no page may have, become visible."""
-    return html.escape("".join(each if each.isprintable() or each in "\n\t" else "�" for each in text))
+    return html.escape(_visible(text))

@@ -6,6 +6,7 @@ A cell or an exercise that hangs, or ends the process, costs itself only: the no
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import selectors
 import signal
@@ -18,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from host_to_device.exercises import answering, catalogue
-from host_to_device.exercises.definition import Exercise
 from host_to_device.exercises.verdicts import Judged, Verdict, verdict
 from host_to_device.grading import frames, runs
 from host_to_device.grading.sandbox import Limits, Sandbox
@@ -27,6 +27,7 @@ from host_to_device.support import child_processes
 
 STARTING = 60.0  # seconds until the process answers for the first time; a cold disk is slow
 GRACE = 5.0  # seconds after a limit inside, until the process is ended from outside
+FORGED = "the notebook wrote into the grader's messages"
 STARTS = 6  # how often a notebook is started again without what has ended it
 
 
@@ -100,8 +101,7 @@ def mark(
                 for place, ran in notebook.run():
                     marked.cells[place] = ran
                 while waiting:
-                    exercise = catalogue.find(waiting[0])
-                    marked.verdicts[waiting[0]] = _judged(exercise, notebook, seed_of(seed, waiting[0]))
+                    marked.verdicts[waiting[0]] = _judged(waiting[0], notebook, seed_of(seed, waiting[0]))
                     waiting.pop(0)
                 break
         except _Ended as why:
@@ -126,13 +126,17 @@ def mark(
     return marked
 
 
-def _judged(cls: type[Exercise], notebook: _Notebook, seed: int) -> Verdict:
-    given = answering.given_of(cls.number, seed)
-    exercise = cls()
-    collected = notebook.collect(
-        {"number": cls.number, "source": runs.stripped(cls), "given": given}, exercise.seconds * len(given)
-    )
-    return answering.judge(cls.number, seed, collected)
+@functools.lru_cache(maxsize=64)
+def _asked(number: str, seed: int) -> dict[str, Any]:
+    """Return what the sandbox is asked for an exercise: the same for every notebook of a class."""
+    source = runs.stripped(catalogue.find(number))
+    return {"number": number, "source": source, "given": answering.given_of(number, seed)}
+
+
+def _judged(number: str, notebook: _Notebook, seed: int) -> Verdict:
+    asked = _asked(number, seed)
+    collected = notebook.collect(asked, catalogue.find(number).seconds * len(asked["given"]))
+    return answering.judge(number, seed, collected)
 
 
 class _Notebook:
@@ -181,7 +185,7 @@ class _Notebook:
             self.at = _place(message.get("starts"), len(self.cells))
             message = self._next(self.patience.cell + GRACE)
             if message.get("cell") != self.at:
-                raise _Ended("the notebook wrote into the grader's messages")
+                raise _Ended(FORGED)
             yield self.at, Ran(_text(message.get("printed"), 2_000), _text(message.get("error"), 500))
             self.at = None
             message = self._next(self.patience.cell)
@@ -191,7 +195,7 @@ class _Notebook:
         """Return what an exercise's run gives, as plain values of which nothing is trusted."""
         self._send(exercise)
         if self._next(GRACE + seconds).get("exercise") != exercise["number"]:
-            raise _Ended("the notebook wrote into the grader's messages")
+            raise _Ended(FORGED)
         return self._next(GRACE + seconds).get("collected")
 
     def _send(self, value: Any) -> None:
@@ -215,7 +219,7 @@ class _Notebook:
             try:
                 self.messages += self.reader.feed(piece)
             except ValueError:
-                raise _Ended("the notebook wrote into the grader's messages") from None
+                raise _Ended(FORGED) from None
         return self.messages.pop(0)
 
     def _why(self) -> str:
@@ -234,7 +238,7 @@ class _Notebook:
 
 def _place(value: Any, count: int) -> int:
     if type(value) is not int or not 0 <= value < count:
-        raise _Ended("the notebook wrote into the grader's messages")
+        raise _Ended(FORGED)
     return value
 
 

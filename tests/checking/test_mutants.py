@@ -23,7 +23,7 @@ from tests.corpora.kernels.corpus import ALL  # noqa: E402
 
 CASES = {case.name: case for case in ALL}
 SIZE = 8
-WEEKS = 8  # after so many the mutants of every kernel have had their turn
+WEEKS = 8  # in which the mutants of every kernel run once
 
 
 def made(operator, lines):

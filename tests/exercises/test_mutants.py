@@ -21,7 +21,7 @@ from tests.commands.kernels import mutating as kernels
 
 SETS = sorted(mutate.SOLUTIONS.glob("*.ipynb"))
 SAMPLE = len(SETS)
-WEEKS = 52  # after so many each mutant has had its turn: each takes some four seconds
+WEEKS = 52  # in which each mutant runs once: one takes some four seconds
 KERNEL = "@cuda.jit\ndef kernel(a, b, out):\n"
 HOST = "def host(x, n):\n"
 

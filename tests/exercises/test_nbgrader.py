@@ -20,7 +20,7 @@ from authoring.solutions import BEGIN, END, nbgrader
 
 ROOT = Path(__file__).resolve().parents[2]
 SETS = sorted((ROOT / "solutions").glob("*.ipynb"))
-WEEKS = 4  # after so many every set has been graded with all its wrong answers
+WEEKS = 4  # in which nbgrader grades every set once with all its wrong answers
 FIRST = next(path for path in SETS if path.stem.startswith("02"))
 
 pytestmark = pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")

@@ -1,4 +1,4 @@
-"""A plugin of pytest, for the process that runs a file of somebody else's tests (see `running`)."""
+"""A plugin of pytest, for the process in which `running` runs a file of a library's own tests."""
 
 from __future__ import annotations
 

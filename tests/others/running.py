@@ -1,4 +1,4 @@
-"""Runs a file of somebody else's tests in a process of its own, and returns what became of each test.
+"""Runs a file of a library's own tests in a process of its own, and returns the result of each test.
 
 The process writes a line when a test begins and one when it ends. A test that ends the process, or takes too long, is
 known by its first line; the rest of the file then runs in a new process.

@@ -296,8 +296,7 @@ class Module:
             lines += [f"{PREFIX}{name} = {PREFIX}{module}.{name}" for name in found]
         self.head = "\n".join(lines) + "\n\n"
         # A function that calls itself crashes where Numba loads it from its cache.
-        calls_itself = any(each.recursive for each in program.functions.values())
-        self.caching = not (self.objects or calls_itself or program.kernel.filename.startswith("<"))
+        self.caching = not (self.objects or program.calls_itself or program.kernel.filename.startswith("<"))
         self.texts: dict[str, str] = {}  # file name → the text that Numba compiles under it, for messages
         self.plain = [each for each in program.functions.values() if not each.waits]
         self.allocates = any(re.search(rf"\b{PREFIX}local", ast.unparse(each.tree)) for each in self.plain)

@@ -622,7 +622,7 @@ class Launch:
         kinds = tuple(typeof(value) for value in values)
         if kinds in kernel.launchers:
             return kernel.launchers[kinds]
-        if any(each.recursive for each in kernel.program.functions.values()):
+        if kernel.program.calls_itself:
             inferring.typed(kernel.program, values, self.arrays)  # it refuses types that change
         module = compiling.Module(kernel.program, self.arrays)
         try:

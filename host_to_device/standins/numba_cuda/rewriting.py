@@ -152,6 +152,11 @@ class Program:
     def waits(self) -> bool:
         return self.kernel.waits
 
+    @property
+    def calls_itself(self) -> bool:
+        """Whether one of its functions is recursive."""
+        return any(each.recursive for each in self.functions.values())
+
 
 class _Parameter(str):
     """The name of a kernel's parameter; it stands for the parameter's dtype."""
