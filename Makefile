@@ -6,7 +6,7 @@
 PYTHON ?= python3
 VENV   := .venv/bin
 SETUP  := tools/setup.py $(if $(filter file,$(origin PYTHON)),,--this-python)
-PYTEST := $(VENV)/python -m pytest -p tests.quick_start -n 2 --dist loadfile --no-loadscope-reorder \
+PYTEST := $(VENV)/python -m pytest -p tests.quick_start -n auto --dist loadfile --no-loadscope-reorder \
             --nbval --nbval-current-env --nbval-sanitize-with tests/nbval-sanitize.cfg
 
 .DEFAULT_GOAL := help

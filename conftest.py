@@ -13,7 +13,7 @@ from tests import weekly
 
 os.environ.setdefault("H2D_MACHINE", "stand-in")
 os.environ.setdefault("H2D_PROGRESS", "off")  # what the tests solve is nobody's progress
-# Two workers on two cores: PyTorch's threads would wait for each other's cores, and small tensors take ten times as long.
+# A worker on each core: PyTorch's threads would wait for each other's cores, and small tensors take ten times as long.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # The workers have this process's week, also when another one begins meanwhile.
 os.environ.setdefault(weekly.VARIABLE, weekly.this_week())
@@ -49,7 +49,7 @@ except (ImportError, SetUpError) as problem:  # the tests that need it say so th
     print(f"PyTorch's stand-in device is not there: {problem}")
 """
 
-# The longest files begin first, so that both workers end at about the same time. Files that open a browser come last:
+# The longest files begin first, so that all workers end at about the same time. Files that open a browser come last:
 # from the first page on, Playwright's event loop runs in their worker, and no other event loop can run there.
 FIRST = (
     "tests/standins/torch_device/test_parity.py",  # memory is counted to the byte, before anything else has used it
@@ -91,6 +91,20 @@ def pytest_configure(config):
         raise pytest.UsageError(str(problem)) from None
 
 
+def pytest_xdist_auto_num_workers():
+    """Return how many workers `make test` starts: two more than there are cores, as some always wait for a process."""
+    return len(os.sched_getaffinity(0)) + 2 if hasattr(os, "sched_getaffinity") else 2
+
+
+@pytest.hookimpl(tryfirst=True)  # before nbval starts the kernel
+def pytest_runtest_setup(item):
+    """Let a notebook's own measurements be short: the test compares no time."""
+    if item.path.suffix == ".ipynb":
+        os.environ["H2D_SECONDS"] = "0.02"
+    else:
+        os.environ.pop("H2D_SECONDS", None)
+
+
 def pytest_report_header():
     """Say which week's parts run of what runs in turns."""
     return f"week {weekly.this_week()} of what runs in turns ({weekly.VARIABLE} repeats a week; {weekly.ALL}: everything)"
@@ -124,6 +138,27 @@ class FilesTogether(LoadFileScheduling):
     def _split_scope(self, nodeid):
         file = super()._split_scope(nodeid)
         return TOGETHER.get(file, file)
+
+    def remove_node(self, node):
+        """Give the files of a worker that crashed to the others, without the test that it crashed in.
+
+        xdist 3.8 runs that test again: it crashes the next worker too, and then the run waits for ever.
+        """
+        files = self.assigned_work.pop(node)
+        left = {file: [test for test, done in tests.items() if not done] for file, tests in files.items()}
+        crashed = next((tests[0] for tests in left.values() if tests), None)
+        for file, tests in left.items():
+            if others := {test: False for test in tests if test != crashed}:
+                self.workqueue[file] = others
+        for other in self.nodes:
+            self._reschedule(other)
+        return crashed
+
+    def _reschedule(self, node):
+        """Give a worker its next file. After the last file it ends: it would wait for another before its last test."""
+        super()._reschedule(node)
+        if not self.workqueue and not node.shutting_down:
+            node.shutdown()
 
 
 @pytest.hookimpl(optionalhook=True)

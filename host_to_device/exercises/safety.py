@@ -16,6 +16,7 @@ import ctypes
 import gc
 import io
 import math
+import operator
 import os
 import random
 import signal
@@ -80,8 +81,10 @@ _OTHERS = {
     "_exit",
     "abort",
 }
-_originals: dict[tuple[Any, str], Any] = {}
+_originals: dict[Any, dict[str, Any]] = {}  # by module or class, and name
 _known: set[str] = set()
+# Bound here, because a notebook may replace the originals.
+_all, _map, _is = all, map, operator.is_
 
 
 def remember() -> None:
@@ -96,25 +99,29 @@ def remember() -> None:
         _known.add(name)
         if name == "host_to_device":
             unused = set(module.__all__) - set(vars(module))
-            _originals.update(((module, each), _MISSING) for each in unused)
+            _originals.setdefault(module, {}).update(dict.fromkeys(unused, _MISSING))
         for attribute, value in list(vars(module).items()):
             if not callable(value) or attribute in _OTHERS:
                 continue
-            _originals[module, attribute] = value
+            _originals.setdefault(module, {})[attribute] = value
             if ours and isinstance(value, type) and value.__module__ == name:
                 for member, function in list(vars(value).items()):
                     if isinstance(function, types.FunctionType | property | classmethod | staticmethod):
-                        _originals[value, member] = function
+                        _originals.setdefault(value, {})[member] = function
 
 
 def replaced() -> dict[tuple[Any, str], Any]:
     """Return the current values of the names whose value is no longer the recorded one."""
     found = {}
-    for (owner, name), original in _originals.items():
-        now = vars(owner).get(name, _MISSING)
-        first_used = original is _MISSING and getattr(now, "__module__", None) == owner.__name__
-        if now is not original and not first_used:
-            found[owner, name] = now
+    for owner, originals in _originals.items():
+        here = vars(owner)
+        if _all(_map(_is, _map(here.get, originals), originals.values())):
+            continue
+        for name, original in originals.items():
+            now = here.get(name, _MISSING)
+            first_used = original is _MISSING and getattr(now, "__module__", None) == owner.__name__
+            if now is not original and not first_used:
+                found[owner, name] = now
     return found
 
 
@@ -129,7 +136,7 @@ def _put(owner: Any, name: str, value: Any) -> None:
 def put_back() -> None:
     """Give the names that `remember` has recorded their values again, wherever a notebook has replaced them."""
     for owner, name in replaced():
-        _put(owner, name, _originals[owner, name])
+        _put(owner, name, _originals[owner][name])
 
 
 # -- output and input

@@ -253,6 +253,7 @@ assert "numba" not in sys.modules
 """
 
 
+@pytest.mark.slow
 def test_the_examples_run_where_the_book_alone_is_installed():
     """The environment that builds the book has no Numba."""
     done = subprocess.run(

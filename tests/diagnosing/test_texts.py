@@ -169,7 +169,10 @@ def test_no_bytes_crash_it():
         assert doctor(chance.randbytes(size)).findings == ()
 
 
-@pytest.mark.parametrize("kind", ["bytes", "letters", "words", "one line"])
+@pytest.mark.parametrize(
+    "kind",
+    ["letters", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("bytes", "words", "one line"))],
+)
 def test_ten_megabytes_of_noise_take_two_seconds_at_most(kind):
     chance = random.Random(3)
     noise = {

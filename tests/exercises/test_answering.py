@@ -527,7 +527,7 @@ def test_what_the_notebook_has_changed_does_not_matter_and_stays(code, told, cap
     """Before the answer: a wrong answer stays wrong and a right one right, and the change is still there afterwards."""
     around = state()
     names = notebook(KERNEL, ADD)
-    originals = dict(safety._originals)
+    originals = {owner: dict(names) for owner, names in safety._originals.items()}
     originals_seen = safety.replaced()
     assert not originals_seen
     filters, limit, folder = list(warnings.filters), sys.getrecursionlimit(), os.getcwd()
@@ -546,7 +546,7 @@ def test_what_the_notebook_has_changed_does_not_matter_and_stays(code, told, cap
         after = safety.replaced()
     finally:
         for owner, name in safety.replaced():
-            safety._put(owner, name, originals[owner, name])
+            safety._put(owner, name, originals[owner][name])
         warnings.filters[:] = filters
         sys.setrecursionlimit(limit)
         os.chdir(folder)

@@ -348,6 +348,7 @@ def test_the_command_names_what_is_wrong_and_what_it_wrote(tmp_path, capsys):
     assert done.returncode == 0 and done.stdout.split() == [str(tmp_path / "made" / "07-things.ipynb")]
 
 
+@pytest.mark.slow
 def test_the_library_answers_without_what_only_building_needs():
     code = (
         "import sys\n"

@@ -191,6 +191,7 @@ void kernel{number}(GLOBAL int *p) {{
     return [tuple(map(int, row)) for row in zip(*columns, strict=True)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("a", AMD, ids=lambda a: a.target)
 def test_it_agrees_with_amds_compiler(a):
     if importlib.util.find_spec("ziglang") is None:

@@ -31,6 +31,7 @@ def loads(listing):
 # --- Numba -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_types_are_given_in_several_ways():
     from numba import float32, int32, types
 
@@ -53,6 +54,7 @@ def test_types_are_given_in_several_ways():
     assert not loads(gaps) and sum(each.op == "ld.f64" for each in gaps.instructions) == 2
 
 
+@pytest.mark.slow
 def test_types_are_taken_from_the_kernels_signature_or_its_last_launch():
     @cuda.jit
     def double(x):
@@ -83,6 +85,7 @@ def test_arguments_have_the_learners_names():
     assert said == [f"argument {name}" for name in ("a", "b", "out", "n")]
 
 
+@pytest.mark.slow
 def test_options_of_the_decorator_reach_the_compiler():
     def root(x):
         x[0] = x[1] / x[2]
@@ -107,6 +110,7 @@ def test_a_kernel_in_a_function_with_its_constants():
     assert re.search(r"mul.f32 .*0f40400000", h2d.show(scaled, args=(F,)).text)
 
 
+@pytest.mark.slow
 def test_the_stand_in_stays_what_it_is():
     code = """
         import host_to_device as h2d

@@ -407,6 +407,7 @@ def test_the_notebook_makes_the_chapters_experiments():
     assert {name for name, _ in ledger.experiments_in(PATH)} == {"two-products", "all-reduce"}
 
 
+@pytest.mark.slow
 def test_cells_can_run_again_in_any_order():
     """No cell gives the name of another cell's function to something else."""
     functions, bound = {}, []

@@ -240,6 +240,7 @@ def real_worker():
     one.communicate()
 
 
+@pytest.mark.slow
 def test_a_worker_answers_with_its_rate_and_its_cores(real_worker):
     assert real_worker.stdout.readline() == "ready\n"
     real_worker.stdin.write("go\n")

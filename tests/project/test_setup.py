@@ -208,6 +208,7 @@ def test_a_half_made_environment_does_not_pass_for_a_whole_one(tmp_path, damage)
     assert not setup.works(venv)
 
 
+@pytest.mark.slow
 def test_a_half_made_environment_is_made_again(tmp_path):
     venv = tmp_path / ".venv"
     setup.python_in(venv).parent.mkdir(parents=True)

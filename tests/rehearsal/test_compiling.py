@@ -149,8 +149,8 @@ def counts(answers):
     return tuple(made[kind] for kind in KINDS)
 
 
-# Lesson 2 has kernels of Numba's and one in CUDA C++.
-OFTEN = "notebooks/02-host-and-device.ipynb"
+# Lesson 13 has a kernel of Numba's and seven in CUDA C++.
+OFTEN = "notebooks/13-hip-rocm.ipynb"
 CASES = [
     pytest.param(name, chosen, marks=[] if (name, chosen) == (OFTEN, "today") else pytest.mark.slow)
     for name in AT_LEAST

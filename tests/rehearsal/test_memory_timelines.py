@@ -84,6 +84,7 @@ def check_numba(printed):
     assert (ON_GPU or limit == 2 << 30) and missing == [] and last == "1"  # the free is put off
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_memory_of_numba(rehearsed):
     check_numba(rehearsed(NUMBA, 240))

@@ -1,6 +1,7 @@
 """`h2d.in_child()`: what a child process prints, how it ends, and that the notebook goes on."""
 
 import contextlib
+import re
 import subprocess
 import sys
 import time
@@ -75,13 +76,15 @@ def test_an_endless_loop_is_stopped_with_what_it_has_started():
         pass
     """
     began = time.monotonic()
-    child = h2d.in_child(code, seconds=1)
-    assert time.monotonic() - began < 15
-    assert child.ended == "stopped after 1 s" and child.raised == ""
+    child = h2d.in_child(code, seconds=3)
+    if not child.output:  # a machine at work may take seconds until Python has started
+        child = h2d.in_child(code, seconds=12)
+    assert time.monotonic() - began < 25
+    assert re.fullmatch(r"stopped after \d+ s", child.ended) and child.raised == ""
     started = int(child.output)  # the child came to its loop
     if sys.platform != "win32":
         while runs(started):
-            assert time.monotonic() - began < 15
+            assert time.monotonic() - began < 30
             time.sleep(0.05)
 
 

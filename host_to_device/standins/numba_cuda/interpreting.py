@@ -16,6 +16,7 @@ import math
 import time
 import types
 from collections.abc import Callable, Iterable, Iterator
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -154,15 +155,15 @@ def loops_around(program: Program) -> dict[tuple[str, str, int], tuple[tuple[int
 class _HoistFloats(ast.NodeTransformer):
     """Creates every float literal once, outside the kernel."""
 
-    def __init__(self, space: dict[str, Any]) -> None:
-        self.space = space
+    def __init__(self) -> None:
+        self.floats: dict[str, np.float64] = {}
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id == f"{PREFIX}float64":
             value = node.args[0].value
-            name = f"{PREFIX}k{len(self.space)}"
-            self.space[name] = np.float64(value)
+            name = f"{PREFIX}k{len(self.floats)}"
+            self.floats[name] = np.float64(value)
             return ast.copy_location(ast.Name(name, ast.Load()), node)
         return node
 
@@ -297,11 +298,31 @@ def interpreted(
     for function in (declarations.as_declared, declarations.result_as_declared):
         space[f"{PREFIX}{function.__name__}"] = function
     space |= {f"{PREFIX}{name}": helper for name, helper in (own_helpers or {}).items()}
-    for function in (*program.functions.values(), program.kernel):
-        tree = _HoistFloats(space).visit(lower(program).visit(copy.deepcopy(function.tree)))
-        module = ast.fix_missing_locations(ast.Module([tree], []))
-        exec(compile(module, function.filename, "exec"), space)
+    floats, codes = lowered(program, lower)
+    space |= floats
+    for code in codes:
+        exec(code, space)
     return space[program.kernel.tree.name]
+
+
+def lowered(program: Program, lower: type[Lower]) -> tuple[dict[str, np.float64], list[CodeType]]:
+    """Return a program's float literals by name, and the code that defines its functions; compiled once.
+
+    A check runs one kernel under several schedules, and an exercise checks it for several cases.
+    """
+    functions = (*program.functions.values(), program.kernel)
+    trees = [each.tree for each in functions]
+    # The value holds the trees, so no other tree has the number of one of them.
+    key = (lower, program.debug, *((id(each.tree), each.waits) for each in functions))
+    if key not in program.lowered:
+        hoist = _HoistFloats()
+        codes = []
+        for each in functions:
+            tree = hoist.visit(lower(program).visit(copy.deepcopy(each.tree)))
+            module = ast.fix_missing_locations(ast.Module([tree], []))
+            codes.append(compile(module, each.filename, "exec"))
+        program.lowered[key] = hoist.floats, codes, trees
+    return program.lowered[key][:2]
 
 
 class Interpreter:

@@ -142,6 +142,7 @@ class Program:
     shared: list[SharedArray] = field(default_factory=list)
     constants: dict[str, Any] = field(default_factory=dict)  # new name → the object it stands for
     typed: dict[tuple, Program] = field(default_factory=dict, repr=False)  # by the types of its arguments
+    lowered: dict[tuple, Any] = field(default_factory=dict, repr=False)  # what the interpreter has compiled
     debug: bool = False  # whether a division by zero is an error
     cooperative: bool = False  # whether it asks for the group of the whole grid
     waits_for_grid: bool = False  # whether it has a barrier of the grid

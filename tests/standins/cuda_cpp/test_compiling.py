@@ -351,6 +351,7 @@ def test_old_entries_are_dropped_and_a_kernel_that_lost_its_file_gets_it_again(
     assert x.tolist() == [1, 1, 1, 1]
 
 
+@pytest.mark.slow
 def test_two_processes_at_once(empty_cache):
     script = textwrap.dedent(f"""
         import numpy as np
