@@ -20,7 +20,7 @@ from numba.np.arrayobj import populate_array
 from numba.np.numpy_support import from_dtype
 
 from host_to_device.standins.numba_cuda import declarations, helpers, signatures
-from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStopped
+from host_to_device.standins.numba_cuda.errors import DIVIDED_IN_PLACE, Disagreement, KernelStopped
 
 OPTIONS = {"error_model": "numpy", "boundscheck": True, "nogil": True}
 
@@ -199,6 +199,20 @@ def _rounded(x, ndigits=None):
 
     x_type = x
     return to_digits
+
+
+def divisor(value, target):
+    raise NotImplementedError
+
+
+@overload(divisor, jit_options=OPTIONS)
+def _divisor(value, target):
+    """Return the value of `target /= value`, unless both are integers."""
+    if all(
+        isinstance(each, types.Integer | types.Boolean | types.IntegerLiteral) for each in (value, target)
+    ):
+        raise TypingError(DIVIDED_IN_PLACE)
+    return lambda value, target: value
 
 
 _without_mixed_bools(larger, max)

@@ -82,7 +82,19 @@ NAMES = (
     *(f"{PREFIX}{name}" for name in compiled_helpers.TAKERS),
     *(
         f"{PREFIX}{name}"
-        for name in ("popc", "brev", "clz", "ffs", "fma", "cbrt", "selp", "power", "fence", "fence_block")
+        for name in (
+            "popc",
+            "brev",
+            "clz",
+            "ffs",
+            "fma",
+            "cbrt",
+            "selp",
+            "power",
+            "divisor",
+            "fence",
+            "fence_block",
+        )
     ),
     *(f"{PREFIX}{name}" for name in ("laneid", "lanemask_lt", "floor", "ceil", "trunc")),
     *(f"{PREFIX}syncthreads_{name}" for name in ("count", "and", "or")),
@@ -166,7 +178,10 @@ def _short(loop: ast.For) -> bool:
 
 
 class _Powers(ast.NodeTransformer):
-    """Gives powers to a helper: numba-cuda rounds those of integers to float64, which Numba for the CPU does not."""
+    """Gives powers and `/=` to helpers, because numba-cuda compiles them otherwise than Numba for the CPU.
+
+    It rounds powers of integers to float64, and does not compile `/=` of two integers.
+    """
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
@@ -181,13 +196,24 @@ class _Powers(ast.NodeTransformer):
             read = ast.Name(node.target.id, ast.Load())
             plain = ast.Assign([node.target], ast.BinOp(read, node.op, node.value))
             return self.visit(ast.fix_missing_locations(ast.copy_location(plain, node)))
-        return self.generic_visit(node)
+        self.generic_visit(node)
+        if _divides_in_place(node) and not any(isinstance(each, ast.Call) for each in ast.walk(node.target)):
+            read = copy.deepcopy(node.target)
+            read.ctx = ast.Load()
+            node.value = ast.Call(ast.Name(f"{PREFIX}divisor", ast.Load()), [node.value, read], [])
+            ast.fix_missing_locations(node)
+        return node
+
+
+def _divides_in_place(node: ast.AST) -> bool:
+    return isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Div)
 
 
 def _with_powers(program: Program) -> Program:
-    """Return the program with the helper in the place of `**`."""
+    """Return the program with helpers in the place of `**` and around the divisor of `/=`."""
     every = (program.kernel, *program.functions.values())
-    if not any(isinstance(node, ast.Pow) for each in every for node in ast.walk(each.tree)):
+    nodes = [node for each in every for node in ast.walk(each.tree)]
+    if not any(isinstance(getattr(node, "op", None), ast.Pow) or _divides_in_place(node) for node in nodes):
         return program
 
     def changed(function: rewriting.Function) -> rewriting.Function:

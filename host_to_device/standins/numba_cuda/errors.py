@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+# numba-cuda 0.30.4 writes code for it that NVVM calls invalid.
+DIVIDED_IN_PLACE = "/= of two integers does not compile with Numba for CUDA: write a = a / b"
+
 
 class KernelStopped(RuntimeError):
     """A launch was stopped by its time limit or by an interrupt."""

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins.numba_cuda import array_functions, declarations, vectors
-from host_to_device.standins.numba_cuda.errors import refusal
+from host_to_device.standins.numba_cuda.errors import DIVIDED_IN_PLACE, refusal
 from host_to_device.standins.numba_cuda.exchanges import unfit
 from host_to_device.standins.numba_cuda.layouts import as_dtype
 from host_to_device.standins.numba_cuda.numbas_types import (
@@ -308,6 +308,10 @@ class _Body:
     ) -> tuple[list[ast.stmt], Environment]:
         target = node.target
         read: Any
+        if isinstance(node.op, ast.Div):
+            kinds = (self.kind(target, environment), self.expression(node.value, environment)[1])
+            if all(isinstance(kind, Number) and kind.whole for kind in kinds):
+                raise self.refuse(node, DIVIDED_IN_PLACE)
         if isinstance(target, ast.Name):
             read = ast.copy_location(ast.Name(target.id, ast.Load()), target)
             operation = ast.copy_location(ast.BinOp(read, node.op, node.value), node)
@@ -645,7 +649,8 @@ class _Body:
         if isinstance(operator, ast.LShift | ast.RShift):
             return self.shift(plain, one, other)
         code = sum_of(one, other)
-        if isinstance(operator, ast.FloorDiv | ast.Mod) and code == "i8":
+        if isinstance(operator, ARITHMETIC) and code == "i8":
+            # A uint64 becomes an int64 first: whether the result fits is asked of what Numba's compiler adds.
             plain.left, plain.right = (
                 self.converted(plain.left, one, "i8"),
                 self.converted(plain.right, other, "i8"),
@@ -689,6 +694,9 @@ class _Body:
             plain.left = self.converted(plain.left, one, code)
         if not (code == one.code == "f8" and other.whole and other.bits <= 53):
             plain.right = self.converted(plain.right, other, code)
+        if isinstance(plain.op, ast.Mod | ast.FloorDiv) and not self.typing.program.debug:
+            name = "remainder" if isinstance(plain.op, ast.Mod) else "floored"
+            return _copy_place(_call(f"{PREFIX}{name}", plain.left, plain.right), plain), Number(code)
         return plain, Number(code)
 
     def of_Compare(self, node: ast.Compare, environment: Environment) -> tuple[Tree, Any]:

@@ -118,6 +118,20 @@ def round_to(value: Any, digits: int) -> Any:
     return kind(z / more / factor if digits >= 0 else z * 10.0 ** (-digits))
 
 
+def remainder(x: Any, y: Any) -> Any:
+    """Return `x % y` of floats, without an error of rounding.
+
+    A GPU computes `x - floor(x / y) * y`, and rounds the product or not, as its compiler likes. With the product rounded,
+    `1.0 % 0.1` is 0.
+    """
+    return x % y
+
+
+def floored(x: Any, y: Any) -> Any:
+    """Return `x // y` of floats, which Numba computes with `remainder`."""
+    return x // y
+
+
 HELPERS: dict[str, Callable] = {
     "as_f4": as_f4,
     "as_f8": np.float64,
@@ -126,6 +140,8 @@ HELPERS: dict[str, Callable] = {
         each.__name__: each
         for each in (
             overflowed,
+            remainder,
+            floored,
             shifted_left,
             shifted_right,
             power,

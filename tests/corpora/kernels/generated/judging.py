@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import json
 import os
 import subprocess
@@ -24,7 +25,8 @@ from tests.corpora.kernels.generated.typed import THREADS, Program
 ROOT = Path(__file__).resolve().parents[4]
 MODES = {"compiled": False, "interpreted": True}
 # What may become of a program; the last three are faults of the stand-in. Not judged are programs in which Numba's compiler
-# itself fails, and those that differ after an int64 has overflowed: LLVM may then leave out what follows from it.
+# itself fails, those that differ after an int64 has overflowed: LLVM may then leave out what follows from it, and those
+# that differ after a remainder of floats whose result depends on how a GPU's compiler rounds (`remainder`).
 SAME, REFUSED, UNJUDGED, DIFFERENT, ACCEPTED, FAILED = (
     "same",
     "refused by name",
@@ -74,27 +76,36 @@ def judge(program: Program, real: dict[str, Any], got: dict[str, Any]) -> Verdic
             wrong &= ~(np.isnan(right) & np.isnan(found))
         if wrong.any():
             at = int(np.argmax(wrong))
-            if isinstance(program, Program) and overflows(program):
-                return Verdict(UNJUDGED, "an int64 has overflowed")
+            if isinstance(program, Program) and (reason := left_open(program)):
+                return Verdict(UNJUDGED, reason)
             return Verdict(DIFFERENT, f"{name}[{at}] is {found[at]!r}, and {right[at]!r} on a GPU")
     return Verdict(SAME)
 
 
-def overflows(program: Program) -> bool:
-    """Return whether a sum, a difference or a product of int64 does not fit in a run of this program."""
-    known = python_numbers.HELPERS["overflowed"]
-    found: list[int] = []
+def left_open(program: Program) -> str:
+    """Return why the compilers may make different results of this program; nothing if they may not."""
+    found: set[str] = set()
 
     def overflowed(value: int) -> int:
-        found.append(value)
-        return known(value)
+        found.add("an int64 has overflowed")
+        return known["overflowed"](value)
 
-    python_numbers.HELPERS["overflowed"] = overflowed
+    def divided(name: str, x: Any, y: Any) -> Any:
+        one, other = abs(x), abs(y)
+        with np.errstate(all="ignore"):
+            if one - np.floor(one / other) * other != np.fmod(one, other):
+                found.add("a remainder of floats was rounded")
+        return known[name](x, y)
+
+    own = {"overflowed": overflowed}
+    own |= {name: functools.partial(divided, name) for name in ("remainder", "floored")}
+    known = {name: python_numbers.HELPERS[name] for name in own}
+    python_numbers.HELPERS.update(own)
     try:
         on_stand_in(program, interpreted=True)
     finally:
-        python_numbers.HELPERS["overflowed"] = known
-    return bool(found)
+        python_numbers.HELPERS.update(known)
+    return ", ".join(sorted(found))
 
 
 class Real:
