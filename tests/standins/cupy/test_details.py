@@ -230,6 +230,7 @@ def test_pinned_arrays_have_the_layout_of_numpys():
         4,
     )
     assert isinstance(pinned.base, cp.cuda.PinnedMemoryPointer) and pinned.base.ptr == pinned.ctypes.data
+    assert cupyx.empty_pinned((1, 0, 2)).strides == np.empty((1, 0, 2)).strides
     assert cp.asnumpy(turned, out=cupyx.empty_pinned(turned.shape)).sum() == 24
 
 

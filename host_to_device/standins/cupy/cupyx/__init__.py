@@ -65,6 +65,8 @@ def empty_pinned(shape: Any, dtype: Any = float, order: str = "C") -> np.ndarray
     shape = (shape,) if np.ndim(shape) == 0 else tuple(shape)
     dtype = np.dtype(dtype)
     memory = alloc_pinned_memory(int(np.prod(shape, dtype=object)) * dtype.itemsize)
+    if 0 in shape:
+        return np.ndarray(shape, dtype, memory, strides=np.empty(shape, dtype, order).strides)
     return np.ndarray(shape, dtype, memory, order=order)
 
 
