@@ -45,12 +45,15 @@ OF_CUPY = {
             "cuda.stream",
             "cuda.thrust",
             "fft",
+            "lib",
             "linalg",
             "random",
             "testing",
         )
     },
+    "cupy.lib.stride_tricks": f"{CUPY}.stride_tricks",
     "cupyx": f"{CUPY}.cupyx",
+    "cupyx.time": f"{CUPY}.cupyx.time",
     "cupyx.jit": f"{CUPY}.jit",
     "cupyx.profiler": f"{CUPY}.cupyx.profiler",
 }

@@ -28,7 +28,6 @@ FEWER = {
     "casting": 1,
     "complex": 1,
     "dispatcher": 1,
-    "errors": 2,
     "exception": 2,
     "intrinsics": 20,
     "make_function_to_jit_function": 5,

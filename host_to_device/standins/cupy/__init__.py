@@ -94,7 +94,7 @@ for _name in _RULES:
 # Loaded when a program first uses them, so that `import cupy` costs no more than importing NumPy does: the kernels
 # bring the compiler of CUDA C++. By name, the module of this package that has it.
 _KERNELS = ("ElementwiseKernel", "ReductionKernel", "RawKernel", "RawModule")
-_MODULES = ("random", "fft", "linalg", "testing", "_core")
+_MODULES = ("random", "fft", "lib", "linalg", "testing", "_core")
 _LATER = {**dict.fromkeys(_KERNELS, "kernels"), "fuse": "fusion", **{name: name for name in _MODULES}}
 
 

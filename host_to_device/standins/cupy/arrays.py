@@ -21,13 +21,13 @@ from host_to_device.standins.cupy.cuda.memory import MemoryPointer, UnownedMemor
 from host_to_device.standins.cupy.cuda.stream import get_current_stream
 from host_to_device.standins.cupy.names import NotInStandIn, missing
 from host_to_device.standins.cupy.operators import Operators
+from host_to_device.standins.cupy.results import COMPLEX_TO_REAL
 
 IMPLICIT = "Implicit conversion to a NumPy array is not allowed. Please use `.get()` to construct a NumPy array explicitly."
 NO_BUFFER = (
     "Accessing a CuPy ndarry on CPU is not allowed except when using system memory (on HMM or ATS enabled systems, need "
     "to set CUPY_ENABLE_UMP=1) or managed memory"
 )
-COMPLEX_TO_REAL = "Casting complex values to real discards the imaginary part"
 
 
 class Flags:
@@ -90,9 +90,7 @@ class ndarray(Operators, methods.Calculation, Base):
                 made.__array_finalize__(_obj)
         return made
 
-    def __init__(
-        self, shape: Any, dtype: Any = float, memptr: Any = None, strides: Any = None, order: str | None = "C"
-    ) -> None:
+    def __init__(self, *_: Any, **__: Any) -> None:
         pass  # `__new__` has done it: a subclass may take other arguments
 
     def __array_finalize__(self, obj: Any) -> None:
@@ -491,7 +489,7 @@ class ndarray(Operators, methods.Calculation, Base):
     def __dlpack__(
         self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
     ) -> Any:
-        return exchange.capsule(self, dl_device, copy)
+        return exchange.capsule(self, dl_device, copy, stream)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return 2, 0  # DLPack's kDLCUDA, device 0

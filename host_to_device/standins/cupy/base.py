@@ -152,9 +152,11 @@ def from_interface(owner: Any) -> Any:
     if description.get("mask") is not None:
         raise ValueError("CuPy currently does not support masked arrays.")
     # Another library's object may describe the stand-in's own memory, without its mark.
-    if description.get("stand-in") != MARK and not arena.owns_address(description["data"][0] or 0):
+    shape = tuple(description["shape"])
+    ours = description.get("stand-in") == MARK or arena.owns_address(description["data"][0] or 0)
+    if 0 not in shape and not ours:
         raise TypeError("this array is not in the stand-in's memory: copy it to the host, then cp.asarray it")
-    shape, dtype = tuple(description["shape"]), np.dtype(description["typestr"])
+    dtype = np.dtype(description["typestr"])
     strides = description.get("strides")
     if description.get("stream") is not None:  # core.pyx, `_convert_object_with_cuda_array_interface`
         events.waited("another library's stream")

@@ -194,6 +194,8 @@ def histogram(x: Any, bins: Any = 10, range: Any = None, density: bool = False, 
             events.read_back(x.dtype.itemsize)
     elif isinstance(bins, Base):
         events.read_back(1)
+    elif isinstance(bins, np.ndarray) and bins.ndim:
+        bins = array(bins)
     return _counted(x, bins, range, density, weights)
 
 
@@ -211,12 +213,43 @@ def histogram2d(
     return np.histogram2d(x, y, bins, range, density, weights)
 
 
-@on_device
 def histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool = False
 ) -> Any:
-    """Return how many points lie in each cell, and the list of edges."""
+    """Return how many points lie in each cell, and the list of edges.
+
+    Raises
+    ------
+    ValueError
+        If the edges along an axis are a list, or have several axes.
+    """
+    for place, each in enumerate(bins if isinstance(bins, tuple | list) else ()):
+        axes = each.ndim if isinstance(each, Base) else np.ndim(each)
+        if axes > 1:
+            raise ValueError(f"`bins[{place}]` must be a scalar or 1d array")
+        if axes and not isinstance(each, Base):
+            raise ValueError("array-like bins not supported")
+    return _counted_in_cells(sample, bins, range, weights, density)
+
+
+@on_device
+def _counted_in_cells(sample: Any, bins: Any, range: Any, weights: Any, density: bool) -> Any:
+    """Return NumPy's histogram of points."""
     return np.histogramdd(sample, bins, range, bool(density), weights)
+
+
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
+) -> Any:
+    """Return the mean, weighted; arrays of the host and lists are copied to the device first."""
+    weights = None if weights is None else array(weights, copy=None)
+    return _averaged(array(a, copy=None), axis, weights, returned, keepdims)
+
+
+@on_device
+def _averaged(a: Any, axis: Any, weights: Any, returned: bool, keepdims: bool) -> Any:
+    """Return what `numpy.average` returns."""
+    return np.average(a, axis, weights, returned, keepdims=keepdims)
 
 
 @on_device

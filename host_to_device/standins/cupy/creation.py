@@ -349,6 +349,10 @@ def require(a: Any, dtype: Any = None, requirements: Any = None) -> ndarray:
     ValueError
         If a requirement is unknown, or both orders are asked for.
     """
+    try:
+        dtype = None if dtype is None else np.dtype(dtype)
+    except TypeError:
+        raise ValueError(f'Incorrect dtype "{dtype}" provided') from None
     if not requirements:
         return asanyarray(a, dtype)
     unknown = [each for each in requirements if each.upper() not in _FLAGS]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import warnings
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def device_of(tensor: Any) -> ctypes.c_int32:
     return ctypes.c_int32.from_address(address + DEVICE_TYPE_OFFSET)
 
 
-def capsule(array: Any, dl_device: tuple[int, int] | None, copy: bool | None) -> Any:
+def capsule(array: Any, dl_device: tuple[int, int] | None, copy: bool | None, stream: Any = None) -> Any:
     """Return a DLPack capsule of an array.
 
     The capsule names a CUDA device, so that libraries refuse it as they refuse a GPU's memory. If `dl_device` is the
@@ -53,14 +54,29 @@ def capsule(array: Any, dl_device: tuple[int, int] | None, copy: bool | None) ->
     Raises
     ------
     ValueError
-        If `dl_device` is the host and `copy` is False, or `copy` is True for a copy on the device.
+        If `dl_device` is the host and `copy` is False, or the stream is a number that DLPack does not have.
+    BufferError
+        If `dl_device` is another device, or `copy` is True for a copy on the device.
     """
     if dl_device is not None and tuple(dl_device) == (CPU, 0):
         if copy is False:
             raise ValueError("GPU memory cannot be exported to CPU without copy.")
         return array.get().__dlpack__()
     if copy:
-        raise ValueError("copy=True only supported for copy to CPU.")
+        raise BufferError("copy=True only supported for copy to CPU.")
+    if dl_device is not None and tuple(dl_device) != (CUDA, 0):
+        raise BufferError("unsupported device requested.")
+    if stream is not None and stream < -1:
+        raise ValueError(
+            "On CUDA, the valid stream for the DLPack protocol is -1, 1, 2, or any larger value, "
+            f"but {stream} was provided"
+        )
+    if stream == 0:
+        warnings.warn(
+            "Stream 0 is passed from a library that you are converting to; CuPy assumes 0 as a legacy default stream. "
+            "Please report this problem to the library as this violates the DLPack protocol.",
+            stacklevel=3,
+        )
     tensor = array._array.__dlpack__()
     device_of(tensor).value = CUDA
     return tensor
@@ -115,15 +131,23 @@ def from_dlpack(array: Any, *, device: Any = None, copy: bool | None = None) -> 
     array
         Object with `__dlpack__` and `__dlpack_device__`.
     device
-        None, or (2, 0).
+        None; CuPy supports no other.
     copy
-        True for a copy.
+        True for a copy, which CuPy's own arrays refuse.
 
     Raises
     ------
     TypeError
         If the memory is the host's, as with NumPy's arrays.
+    NotImplementedError, BufferError
+        If a device is given, or a copy asked for of one of CuPy's arrays.
     """
+    if not hasattr(array, "__dlpack_device__"):
+        return fromDlpack(array)  # a capsule
+    if device is not None:
+        raise NotImplementedError("from_dlpack() does not support device yet.")
+    if isinstance(array, Base) and copy:
+        raise BufferError("copy=True only supported for copy to CPU.")
     if array.__dlpack_device__()[0] != CUDA:
         raise TypeError(
             "CPU arrays cannot be directly imported to CuPy. Use `cupy.array(numpy.from_dlpack(input))` instead."
@@ -149,13 +173,16 @@ def numpy_ufunc(function: np.ufunc, method: str, inputs: tuple, kwargs: dict[str
             raise ValueError("The 'out' parameter must have exactly one array value")
         arguments, kwargs = (*inputs, *out), {**kwargs, "out": out[0]}
     ours = getattr(Base._package, function.__name__, None)
-    if method != "__call__" or ours is None:
+    if method != "__call__":
+        ours = getattr(ours, method, None)
+    if ours is None:
         return NotImplemented
     for value in arguments:
         known = (
             type(value) in NUMBERS
             or isinstance(value, np.ndarray)
             or hasattr(value, "__cuda_array_interface__")
+            or hasattr(value, "__cupy_get_ndarray__")
         )
         if not known:
             return NotImplemented

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import inspect
 import re
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from host_to_device.standins import events
 from host_to_device.standins.cupy.base import made_on_device, on_device, operand
 from host_to_device.standins.cupy.converting import array
 from host_to_device.standins.cupy.indexing import scanned
-from host_to_device.standins.cupy.results import quiet, reduced
+from host_to_device.standins.cupy.results import quiet, reduced, summed
 
 _SUMS = "a, axis=None, dtype=None, out=None, keepdims=False"
 _EXTREMES = "a, axis=None, out=None, keepdims=False"
@@ -82,7 +84,6 @@ _OF_ARRAYS = {
     "rot90": ("a, k=1, axes=(0, 1)", "the array turned by a right angle, `k` times"),
     # Joining, splitting, repeating
     "array_split": ("ary, indices_or_sections, axis=0", "views of parts, which may differ in length"),
-    "packbits": ("a, axis=None, bitorder='big'", "booleans packed into bytes"),
     "roll": (
         "a, shift, axis=None",
         "the elements shifted along an axis; those past the end come back at the start",
@@ -96,7 +97,6 @@ _OF_ARRAYS = {
     "kron": ("a, b", "the Kronecker product"),
     "tensordot": ("a, b, axes=2", "the sums of products along several axes"),
     # Statistics
-    "average": ("a, axis=None, weights=None, returned=False, *, keepdims=False", "the mean, weighted"),
     "cov": (
         "a, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None",
         "the covariance matrix",
@@ -124,10 +124,6 @@ _OF_ARRAYS = {
     "argwhere": ("a", "the indices of elements that are not zero, a row for each"),
     "extract": ("condition, a", "the elements for which a condition holds"),
     "flatnonzero": ("a", "the indices of elements that are not zero in the flattened array"),
-    "isclose": (
-        "a, b, rtol=1e-05, atol=1e-08, equal_nan=False",
-        "where elements are equal within a tolerance",
-    ),
     "sort_complex": ("a", "the elements as complex numbers, sorted by real, then by imaginary part"),
     # Sets
     "intersect1d": (
@@ -146,8 +142,6 @@ _OF_ARRAYS = {
     ),
     # Indices
     "diag_indices_from": ("arr", "the indices of an array's diagonal"),
-    "tril_indices_from": ("arr, k=0", "the indices of the lower triangle of an array"),
-    "triu_indices_from": ("arr, k=0", "the indices of the upper triangle of an array"),
     "unravel_index": (
         "indices, dims, order='C'",
         "the indices along the axes for indices of the flattened array",
@@ -188,8 +182,6 @@ _OF_NUMBERS = {
         "the indices of the flattened array for indices along the axes",
     ),
     "tri": ("N, M=None, k=0, dtype=float", "ones on and below a diagonal"),
-    "tril_indices": ("n, k=0, m=None", "the indices of a matrix's lower triangle"),
-    "triu_indices": ("n, k=0, m=None", "the indices of a matrix's upper triangle"),
 }
 
 # NumPy's, which read a file, a buffer or text on the host; the result is copied to the device.
@@ -274,7 +266,14 @@ def _into(name: str, parameters: str, text: str) -> Callable:
     """Return the function that writes what NumPy computes into its parameter `out`."""
     others = set(_PARAMETER.findall(parameters)) - {"a", "out", "overwrite_input"}
     given = ", ".join(f"{each}={each}" for each in sorted(others))
-    result = f"reduced(quiet(function, operand(a), {given}), out, {name!r})"
+    call = (
+        f"summed(function, operand(a), {given})"
+        if name in _SUMMED
+        else f"quiet(function, operand(a), {given})"
+    )
+    result = f"reduced({call}, out, {name!r})"
+    if name in ("nanmax", "nanmin"):
+        result = f"warned({result})"
     return _written(
         name,
         parameters,
@@ -284,7 +283,27 @@ def _into(name: str, parameters: str, text: str) -> Callable:
         operand=operand,
         quiet=quiet,
         reduced=reduced,
+        summed=_of_half,
+        warned=_all_nan,
     )
+
+
+_SUMMED = ("nansum", "nanprod", "nanmean")
+
+
+def _of_half(function: Callable, array: Any, dtype: Any, **kwargs: Any) -> Any:
+    return summed(function, np.asarray(array), dtype, **kwargs)
+
+
+def _all_nan(result: Any) -> Any:
+    """Warn where nothing but NaN was reduced; CuPy reads on the host whether there is such a place (order.py)."""
+    if result.dtype.kind in "fc":
+        events.operated("isnan")
+        events.operated("any")
+        events.read_back(1)
+        if np.isnan(result._array).any():
+            warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=3)
+    return result
 
 
 def _scanning(function: Callable, count: int) -> Callable:

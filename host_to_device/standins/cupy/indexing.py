@@ -25,6 +25,7 @@ from host_to_device.standins.cupy.base import (
     view_of,
 )
 from host_to_device.standins.cupy.converting import array as to_device
+from host_to_device.standins.cupy.results import one_axis
 
 VALID = (
     "only integers, slices (`:`), ellipsis (`...`),numpy.newaxis (`None`) and integer or boolean arrays are valid "
@@ -84,11 +85,18 @@ def index_of(item: Any) -> Any:
         try:
             array = to_device(item)._array
         except ValueError:
+            if isinstance(item, np.ndarray) and item.dtype.kind not in "biu":
+                raise IndexError(
+                    f"arrays used as indices must be of integer or boolean type (actual: {item.dtype.type})"
+                ) from None
+            np.asarray(item)  # lists of different lengths: NumPy's ValueError, as in CuPy
             raise IndexError(VALID) from None
         if isinstance(item, list | tuple) and array.size == 0:
             array = array.astype(np.int32)
     elif np.isscalar(item):
         return int(item)
+    elif hasattr(item, "__cuda_array_interface__") or hasattr(item, "__cupy_get_ndarray__"):
+        array = to_device(item, copy=None)._array
     else:
         try:
             return operator.index(item)
@@ -258,6 +266,9 @@ def fill(target: np.ndarray, value: Any) -> None:
             raise ValueError("non-scalar cupy.ndarray cannot be used for fill")
         cast(np.broadcast_to(value._array, target.shape), target)
         return
+    if not isinstance(value, np.ndarray | np.generic) and hasattr(value, "__cupy_get_ndarray__"):
+        store(target, value.__cupy_get_ndarray__()._array)
+        return
     if not isinstance(value, np.ndarray | np.generic) and hasattr(value, "__cuda_array_interface__"):
         store(target, from_interface(value)._array)
         return
@@ -319,7 +330,7 @@ def take(a: Any, indices: Any, axis: int | None, out: Any) -> Any:
     array = a._array
     index = index_of(indices if not np.isscalar(indices) else int(indices))
     flat = array.reshape(-1) if axis is None or not array.ndim else array  # no axes count as one, as in CuPy
-    where = 0 if axis is None else axis
+    where = 0 if axis is None else one_axis(axis, max(array.ndim, 1))
     length = flat.shape[where]
     if np.size(index) and not length:
         raise IndexError("cannot do a non-empty take from an empty axes.")

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from host_to_device.standins.cupy.base import Base, adopt, upload
+from host_to_device.standins.cupy.converting import array
 from host_to_device.standins.cupy.forwarding import ALL as _FORWARDED
 from host_to_device.standins.cupy.names import public, raise_missing
 from host_to_device.standins.cupy.products import matmul as matmul
@@ -65,6 +66,8 @@ def solve(a: Any, b: Any) -> Any:
         raise ValueError("a must have (..., M, M) shape and b must have (M,) for one-dimensional b")
     if b.ndim > 1 and a.shape[:-1] != b.shape[:-1]:
         raise ValueError("a must have (..., M, M) shape and b must have (..., M, K) for multidimensional b")
+    if not b.size and a.size and _settings["linalg"] != "ignore":
+        _solved(np.linalg.inv, a._array)  # cuSOLVER factorises the matrix in any case
     return _solved(np.linalg.solve, a._array, b._array, like=b._array)
 
 
@@ -74,10 +77,11 @@ def inv(a: Any) -> Any:
     return _solved(np.linalg.inv, a._array, like=a._array)
 
 
-def pinv(a: Any, rcond: float = 1e-15) -> Any:
+def pinv(a: Any, rcond: Any = 1e-15) -> Any:
     """Return the Moore-Penrose inverse."""
     _check(a)
-    return _solved(np.linalg.pinv, a._array, rcond)
+    limit = rcond._array if isinstance(rcond, Base) else rcond
+    return _solved(np.linalg.pinv, a._array, limit)
 
 
 def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
@@ -137,21 +141,25 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     return _solved(np.linalg.eigvalsh, a._array, UPLO)
 
 
-def _complex_of(a: Any) -> np.ndarray:
-    """Return the matrix as complex numbers, which CuPy's eigenvalues always are."""
-    return a._array.astype(np.result_type(a.dtype, np.complex64))
+def _eigen(function: Callable, a: Any) -> Any:
+    """Return what `eig` or `eigvals` finds: complex, but real for real matrices without elements (CuPy's `_geev`)."""
+    _check(a, square=True)
+    dtype = a.dtype if a.dtype.kind in "fc" else np.dtype(np.float64)
+    results = quiet(function, a._array.astype(dtype))
+    made = dtype if a.size == 0 else np.result_type(dtype, np.complex64)
+    if isinstance(results, tuple):
+        return _place(tuple(np.asarray(each).astype(made) for each in results))
+    return _place(results.astype(made))
 
 
 def eig(a: Any) -> Any:
     """Return the eigenvalues and eigenvectors, complex."""
-    _check(a, square=True)
-    return _solved(np.linalg.eig, _complex_of(a))
+    return _eigen(np.linalg.eig, a)
 
 
 def eigvals(a: Any) -> Any:
     """Return the eigenvalues, complex."""
-    _check(a, square=True)
-    return _solved(np.linalg.eigvals, _complex_of(a))
+    return _eigen(np.linalg.eigvals, a)
 
 
 def det(a: Any) -> Any:
@@ -175,6 +183,9 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 def cond(x: Any, p: Any = None) -> Any:
     """Return the condition number."""
+    x = array(x, copy=None)
+    if x.size == 0:
+        raise LinAlgError("cond is not defined on empty arrays")
     _check(x)
     return _solved(np.linalg.cond, x._array, p)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from host_to_device.standins.cupy.base import (
 from host_to_device.standins.cupy.converting import array
 from host_to_device.standins.cupy.forwarding import ALL as FORWARDED
 from host_to_device.standins.cupy.indexing import scanned
-from host_to_device.standins.cupy.results import converted
+from host_to_device.standins.cupy.results import COMPLEX_TO_REAL, converted
 
 FEW_TO_PAD = 4e6  # elements of a matrix: CuPy fills a smaller one with zeros as a whole, not edge by edge
 
@@ -170,12 +171,15 @@ def concatenate(
         If one of them is not a device array.
     """
     tup = list(tup)
+    if axis is None:
+        tup = [each.ravel() if isinstance(each, Base) else each for each in tup]
     _check_joined(tup)
-    if axis is not None:
-        _check_axes(tup)
+    _check_axes(tup)
     arrays = [each._array for each in tup]
     wanted = dtype if out is None else out.dtype
     if wanted is not None and casting == "unsafe":
+        if np.dtype(wanted).kind in "iu" and any(each.dtype.kind == "c" for each in arrays):
+            warnings.warn(COMPLEX_TO_REAL, np.exceptions.ComplexWarning, stacklevel=2)
         arrays = [converted(each, wanted) for each in arrays]
     if out is None:
         return adopt(upload(np.concatenate(arrays, axis, dtype=dtype, casting=casting), "concatenate"))
@@ -194,7 +198,13 @@ def stack(tup: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, castin
     result = np.stack([each._array for each in tup], axis, dtype=dtype, casting=casting)
     if out is None:
         return adopt(upload(result, "stack"))
-    out._array[...] = result
+    if not np.can_cast(result.dtype, out.dtype, casting):
+        raise TypeError(
+            f"Cannot cast array data from {result.dtype!r} to {out.dtype!r} according to the rule '{casting}'"
+        )
+    if out.shape != result.shape:
+        raise ValueError("Output array is the wrong shape")
+    cast(result, out._array)
     events.operated("stack")
     return out
 
@@ -204,7 +214,12 @@ def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     return concatenate([atleast_2d(each) for each in tup], 0, dtype=dtype, casting=casting)
 
 
-row_stack = vstack
+def row_stack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    """Return what `vstack` returns, with CuPy's warning that `vstack` is the name to use."""
+    warnings.warn(
+        "`row_stack` alias is deprecated. Use `cp.vstack` directly.", DeprecationWarning, stacklevel=2
+    )
+    return vstack(tup, dtype=dtype, casting=casting)
 
 
 def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
@@ -323,9 +338,22 @@ def trim_zeros(filt: Any, trim: str = "fb") -> Any:
     return np.trim_zeros(filt, trim)
 
 
+def _check_bitorder(bitorder: Any) -> None:
+    if bitorder not in ("big", "little"):
+        raise ValueError("bitorder must be either 'big' or 'little'")
+
+
+@on_device
+def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
+    """Return booleans packed into bytes."""
+    _check_bitorder(bitorder)
+    return np.packbits(a, axis, bitorder)
+
+
 @on_device
 def unpackbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
     """Return the bits of bytes."""
+    _check_bitorder(bitorder)
     return np.unpackbits(a, axis, bitorder=bitorder)
 
 
@@ -400,10 +428,14 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = None) ->
     TypeError
         If the conversion is not allowed, or one is a NumPy array.
     """
+    if isinstance(src, np.ndarray) and not hasattr(src, "__cuda_array_interface__"):
+        if src.size != 1:
+            raise ValueError("non-scalar numpy.ndarray cannot be used for copyto")
+        src = src.squeeze()[()]
     source = operand(src)
-    if not np.can_cast(getattr(source, "dtype", np.min_scalar_type(source)), dst.dtype, casting) and not (
-        isinstance(source, int | float) and dst.dtype.kind in "fc"
-    ):
+    if type(source) in (bool, int, float, complex):
+        np.copyto(np.empty((), dst.dtype), source, casting=casting)  # raises what NumPy raises
+    elif not np.can_cast(source.dtype, dst.dtype, casting):
         raise TypeError(f"Cannot cast {np.asarray(source).dtype} to {dst.dtype} in {casting} casting mode")
     given = np.empty(np.shape(source), dst.dtype)
     cast(np.asarray(source), given)

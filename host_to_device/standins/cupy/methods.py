@@ -27,6 +27,7 @@ from host_to_device.standins.cupy.results import (
     quiet,
     reduced,
     refuse_empty,
+    summed,
     whole_number,
 )
 from host_to_device.standins.cupy.ufuncs import ALL
@@ -121,6 +122,11 @@ class Calculation:
         if axis is not None:
             one_axis(axis, self._array.ndim)
         times = repeats._array if isinstance(repeats, Base) else repeats
+        length = self._array.size if axis is None else self._array.shape[axis]
+        if np.ndim(times) and np.size(times) not in (1, length):
+            raise ValueError(
+                f"'repeats' and 'axis' of 'a' should be same length: {length} != {np.size(times)}"
+            )
         return reduced(np.repeat(self._array, times, axis))
 
     def choose(self, choices: Any, out: Any = None, mode: str = "raise") -> Any:
@@ -205,13 +211,15 @@ class Calculation:
 
     def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         """Return the sum along axes."""
-        array, axes = converted(self._array, dtype), axes_of(axis, self._array.ndim)
-        return reduced(quiet(np.add.reduce, array, axes, dtype, None, bool(keepdims)), out)
+        axes = axes_of(axis, self._array.ndim)
+        return reduced(summed(np.add.reduce, self._array, dtype, axis=axes, keepdims=bool(keepdims)), out)
 
     def prod(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool | None = None) -> Any:
         """Return the product along axes."""
-        array, axes = converted(self._array, dtype), axes_of(axis, self._array.ndim)
-        return reduced(quiet(np.multiply.reduce, array, axes, dtype, None, bool(keepdims)), out)
+        axes = axes_of(axis, self._array.ndim)
+        return reduced(
+            summed(np.multiply.reduce, self._array, dtype, axis=axes, keepdims=bool(keepdims)), out
+        )
 
     def max(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         """Return the largest element along axes; NaN where there is one."""

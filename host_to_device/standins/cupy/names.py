@@ -13,8 +13,8 @@ STAND_IN_VERSION = f"{VERSION}+host-to-device.stand-in"
 
 MISSING: dict[str, str] = {
     "": """
-DataSource byte_bounds disable_experimental_feature_warning disp find_common_type
-format_parser get_array_wrap issctype issubclass_ issubsctype lib make_aligned_dtype obj2sctype
+DataSource disable_experimental_feature_warning disp find_common_type
+format_parser get_array_wrap issctype issubclass_ issubsctype make_aligned_dtype obj2sctype
 polynomial safe_eval sctype2char set_string_function typing who
 """,
     "cuda": """
@@ -103,7 +103,7 @@ shaped_arange shaped_linspace shaped_random shaped_reverse_arange shaped_sparse_
 """,
     "cupyx": """
 GeneralizedUFunc allow_synchronize cusolver cusparse cutensor distributed lapack linalg optimizing scipy
-signal time tools
+signal tools
 """,
 }
 

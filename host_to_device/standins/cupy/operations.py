@@ -190,6 +190,8 @@ def expression(name: str, dtypes: list[np.dtype]) -> str:
         return f"({signed} < 0 ? {with_zero} : {{0}} {sign} {{1}})"
     if name in ("absolute", "abs") and dtypes[0].kind in "cub":
         return "abs({0})" if dtypes[0].kind == "c" else "{0}"
+    if dtypes[0].kind in "iub" and name in ("isnan", "isinf", "isfinite"):  # C++ has them for floats only
+        return "true" if name == "isfinite" else "false"
     if dtypes[0].kind == "c" and name in ("power",):
         return "pow({0}, {1})"
     if dtypes[0].kind == "b" and name in ("add", "multiply"):

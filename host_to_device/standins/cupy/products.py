@@ -113,6 +113,11 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
 def einsum(*operands: Any, **kwargs: Any) -> Any:
     """Return sums of products by Einstein's convention; `out`, `dtype` and `optimize` as in NumPy."""
     out = kwargs.pop("out", None)
+    if operands and not isinstance(operands[0], str):  # arrays and lists of axes in turn
+        operands = tuple(
+            each.tolist() if place % 2 and isinstance(each, np.ndarray) else each
+            for place, each in enumerate(operands)
+        )
     result = _summed(*operands, **kwargs)
     return result if out is None else _into(result._array, out)
 

@@ -12,6 +12,8 @@ import numpy as np
 from host_to_device.standins import events
 from host_to_device.standins.cupy.base import Base, adopt_like, cast, unsupported, upload
 
+COMPLEX_TO_REAL = "Casting complex values to real discards the imaginary part"
+
 
 def reduced(result: Any, out: Any = None, name: str = "", like: tuple = ()) -> Any:
     """Copy NumPy's result to the device, into a new array or into `out`, and return the array.
@@ -85,6 +87,13 @@ def converted(array: np.ndarray, dtype: Any) -> np.ndarray:
     target = np.empty(array.shape, dtype)
     cast(array, target)
     return target
+
+
+def summed(function: Any, array: np.ndarray, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return a sum, product or mean, of float16 computed in float32 and rounded once (_routines_math.pyx, `e->e`)."""
+    if array.dtype != np.float16 or dtype not in (None, np.float16):
+        return quiet(function, converted(array, dtype), *args, dtype=dtype, **kwargs)
+    return np.asarray(quiet(function, array, *args, dtype=np.float32, **kwargs)).astype(np.float16)
 
 
 def refuse_empty(array: np.ndarray, axis: Any, name: str) -> None:

@@ -15,11 +15,11 @@ from host_to_device.standins.cupy.base import (
     check_fits,
     on_device,
     operand,
+    reach,
     shapes_differ,
     upload,
 )
 from host_to_device.standins.cupy.converting import array
-from host_to_device.standins.cupy.forwarding import ALL as FORWARDED
 from host_to_device.standins.cupy.indexing import index_of
 from host_to_device.standins.cupy.results import axes_of, reduced
 
@@ -120,7 +120,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Return whether all elements are equal within a tolerance, as an array."""
     one, other = (array(each, copy=None) if isinstance(each, np.ndarray) else each for each in (a, b))
-    return FORWARDED["isclose"](one, other, rtol, atol, equal_nan).all()
+    return isclose(one, other, rtol, atol, equal_nan).all()
 
 
 @on_device
@@ -206,6 +206,42 @@ def _select(condlist: Any, choicelist: Any, default: Any) -> Any:
 # Picking and placing
 
 
+def _triangle(function: Any, n: Any, k: Any, m: Any) -> tuple:
+    """Return the indices of a triangle; raise CuPy's TypeError if a length is an array."""
+    for each in (n, m):
+        if isinstance(each, Base | np.ndarray):
+            raise TypeError(f"the length of a side is a number, not {type(each).__name__}")
+    return tuple(adopt(upload(each, function.__name__)) for each in function(n, k, m))
+
+
+def tril_indices(n: Any, k: Any = 0, m: Any = None) -> tuple:
+    """Return the indices of a matrix's lower triangle."""
+    return _triangle(np.tril_indices, n, k, m)
+
+
+def triu_indices(n: Any, k: Any = 0, m: Any = None) -> tuple:
+    """Return the indices of a matrix's upper triangle."""
+    return _triangle(np.triu_indices, n, k, m)
+
+
+def _sides(arr: Any) -> tuple[int, int]:
+    if arr.ndim != 2:
+        raise ValueError("input array must be 2-d")
+    return arr.shape
+
+
+def tril_indices_from(arr: Any, k: Any = 0) -> tuple:
+    """Return the indices of the lower triangle of an array."""
+    rows, columns = _sides(arr)
+    return tril_indices(rows, k, columns)
+
+
+def triu_indices_from(arr: Any, k: Any = 0) -> tuple:
+    """Return the indices of the upper triangle of an array."""
+    rows, columns = _sides(arr)
+    return triu_indices(rows, k, columns)
+
+
 def put(a: Any, ind: Any, v: Any, mode: str = "wrap") -> None:
     """Write values at indices of the flattened array."""
     a.put(ind, v, mode)
@@ -252,12 +288,36 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     events.operated("fill_diagonal")
 
 
-@on_device
 def piecewise(x: Any, condlist: Any, funclist: Any) -> Any:
-    """Return one of several values for each element, by the last condition that is True."""
+    """Return one of several values for each element, by the last condition that is True.
+
+    Raises
+    ------
+    NotImplementedError
+        If a function is given in place of a number.
+    """
+    if isinstance(x, np.generic):
+        x = array(x)
+    return _piecewise(x, condlist, funclist)
+
+
+@on_device
+def _piecewise(x: Any, condlist: Any, funclist: Any) -> Any:
+    """Return what `numpy.piecewise` returns for numbers."""
     if any(callable(each) for each in funclist):
         raise NotImplementedError("Callable functions are not supported currently")
     return np.piecewise(x, condlist, funclist)
+
+
+def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    """Return where elements are equal within a tolerance; arrays of the host and numbers are copied to the device."""
+    return _close(array(a, copy=None), array(b, copy=None), rtol, atol, equal_nan)
+
+
+@on_device
+def _close(a: Any, b: Any, rtol: Any, atol: Any, equal_nan: bool) -> Any:
+    """Return what `numpy.isclose` returns."""
+    return np.isclose(a, b, rtol, atol, equal_nan)
 
 
 def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
@@ -286,6 +346,12 @@ def may_share_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
 def shares_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
     """Return whether two arrays share an element's memory."""
     return np.shares_memory(a._array, b._array)
+
+
+def byte_bounds(a: Any) -> tuple[int, int]:
+    """Return the first address of an array's memory and the one behind its last."""
+    before, nbytes = reach(a.shape, a.strides, a.itemsize)
+    return a.data.ptr - before, a.data.ptr - before + nbytes
 
 
 # Dtypes

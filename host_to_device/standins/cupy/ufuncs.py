@@ -6,6 +6,7 @@ The dtypes of arguments and results follow NumPy's rules, which are CuPy's, too.
 from __future__ import annotations
 
 import inspect
+import warnings
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from host_to_device.standins.cupy.base import (
 from host_to_device.standins.cupy.converting import array
 from host_to_device.standins.cupy.cuda.memory import new_array
 from host_to_device.standins.cupy.indexing import scatter
-from host_to_device.standins.cupy.results import converted
+from host_to_device.standins.cupy.results import COMPLEX_TO_REAL, converted
 
 _WEAK = {int: int, float: float, complex: complex}  # Python's numbers take the dtype of the array beside them
 
@@ -266,6 +267,8 @@ class ufunc:
                     f"Cannot cast output operand from {dtypes[index]!r} to {each._array.dtype!r} "
                     f"according to the rule '{casting}'"
                 )
+            if casting == "unsafe" and dtypes[index].kind == "c" and each._array.dtype.kind not in "cb":
+                warnings.warn(COMPLEX_TO_REAL, np.exceptions.ComplexWarning, stacklevel=3)
         # NumPy would convert as the CPU does.
         own = [
             np.empty(each._array.shape, dtype)

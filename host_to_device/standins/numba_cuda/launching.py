@@ -164,7 +164,9 @@ class CUDADispatcher:
 
             check(py_func, signatures, device)
         self.launchers: dict[Any, Compiled | None] = {}
-        self.specialized = False
+        self.specialized = (
+            len(signatures) == 1 and not device
+        )  # what one signature makes is for its types alone
         self.specializations: dict[tuple, CUDADispatcher] = {}
         self.seen: dict[tuple, None] = {}  # types of arguments that no compiled function is for
         self.warned = False  # whether the user was warned that its threads disagree at a barrier
@@ -238,7 +240,9 @@ class CUDADispatcher:
 
     def __getitem__(self, configuration: Any) -> Launch:
         if self.device:
-            raise TypeError(f"{self.__name__}() is a device function and cannot be launched")
+            raise RuntimeError(
+                f"Cannot compile a device function as a kernel: {self.__name__}() is for kernels to call"
+            )
         if not isinstance(configuration, tuple) or len(configuration) not in (2, 3, 4):
             raise ValueError("must specify at least the griddim and blockdim")
         return Launch(self, *configuration)
@@ -370,10 +374,10 @@ def dimensions(value: Any, name: str, limits: tuple[int, int, int] | None) -> tu
         raise TypeError(f"{name} must be an integer or a tuple of integers, got {value!r}")
     parts = value if isinstance(value, tuple) else (value,)
     if not 1 <= len(parts) <= 3:
-        raise ValueError(f"{name} must be a sequence of 1, 2 or 3 integers, got {value!r}")
+        raise ValueError(f"{name} must be a sequence of 1, 2 or 3 integers, got {list(parts)!r}")
     for part in parts:
         if isinstance(part, bool) or not isinstance(part, int | np.integer):
-            raise TypeError(f"{name} must be a sequence of integers, got {value!r}")
+            raise TypeError(f"{name} must be a sequence of integers, got {list(parts)!r}")
     size = tuple(int(part) for part in parts) + (1,) * (3 - len(parts))
     for part, limit, axis in zip(size, limits or (), "xyz", strict=limits is not None):
         if not 1 <= part <= limit:

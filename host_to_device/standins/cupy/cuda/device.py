@@ -37,8 +37,17 @@ class Device:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Device) and self.id == other.id
 
-    def __lt__(self, other: Device) -> bool:
-        return self.id < other.id
+    def __lt__(self, other: Any) -> bool:
+        return self.id < other.id if isinstance(other, Device) else NotImplemented
+
+    def __le__(self, other: Any) -> bool:
+        return self.id <= other.id if isinstance(other, Device) else NotImplemented
+
+    def __gt__(self, other: Any) -> bool:
+        return self.id > other.id if isinstance(other, Device) else NotImplemented
+
+    def __ge__(self, other: Any) -> bool:
+        return self.id >= other.id if isinstance(other, Device) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self.id)
@@ -92,6 +101,11 @@ class Device:
 def get_device_id() -> int:
     """Return the number of the current device: 0."""
     return 0
+
+
+def from_pointer(ptr: int) -> Device:
+    """Return the device that holds the memory at an address: the only one."""
+    return Device(0)
 
 
 def get_compute_capability() -> str:

@@ -30,9 +30,8 @@ class PinnedMemory:
         return self.ptr
 
 
-# A subclass of a ctypes buffer: NumPy reads it, and it can have the attributes of CuPy's pointer.
-def PinnedMemoryPointer(mem: PinnedMemory, offset: int) -> Any:
-    """Return a buffer over pinned memory from an offset on, with `ptr`, `mem` and `size()`.
+class PinnedMemoryPointer:
+    """A pointer to pinned memory, which NumPy reads as a buffer: an instance is a `ctypes` array of bytes, too.
 
     Parameters
     ----------
@@ -41,11 +40,17 @@ def PinnedMemoryPointer(mem: PinnedMemory, offset: int) -> Any:
     offset
         Bytes from its start.
     """
-    length = mem.size - offset
-    kind = type("PinnedMemoryPointer", (ctypes.c_byte * length,), {"size": lambda self: length})
-    pointer = kind.from_buffer(mem._buffer, offset) if length else kind()
-    pointer.mem, pointer.ptr = mem, mem.ptr + offset
-    return pointer
+
+    mem: PinnedMemory
+    ptr: int
+
+    def __new__(cls, mem: PinnedMemory, offset: int) -> Any:
+        length = mem.size - offset
+        members = {"size": lambda self: length, "__init__": lambda self, *_: None}
+        kind = type("PinnedMemoryPointer", (ctypes.c_byte * length, PinnedMemoryPointer), members)
+        pointer = kind.from_buffer(mem._buffer, offset) if length else ctypes.Array.__new__(kind)
+        pointer.mem, pointer.ptr = mem, mem.ptr + offset
+        return pointer
 
 
 def _malloc(size: int) -> Any:

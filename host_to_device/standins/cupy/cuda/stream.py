@@ -113,12 +113,14 @@ class BaseStream:
 
     def __enter__(self) -> BaseStream:
         stack = _thread.__dict__.setdefault("stack", [])
-        stack.append(getattr(_thread, "stream", None))
+        stack.append(self)
         _thread.stream = self
         return self
 
     def __exit__(self, *_: object) -> None:
-        _thread.stream = _thread.stack.pop()
+        # As in CuPy, a stream that `use` has set before the block is forgotten (stream.pyx, `pop_stream`).
+        _thread.stack.pop()
+        _thread.stream = _thread.stack[-1] if _thread.stack else None
 
     def __cuda_stream__(self) -> tuple[int, int]:
         return 0, self.ptr
@@ -191,6 +193,7 @@ class Stream(BaseStream):
 
     null: Stream
     ptds: Stream
+    _foreign_stream_ref: Any  # the other library's stream, which lives as long as this one
 
     def __init__(
         self,
@@ -205,8 +208,33 @@ class Stream(BaseStream):
 
     @staticmethod
     def from_external(obj: Any) -> BaseStream:
-        """Return a stream with the handle of another library's stream, which has `__cuda_stream__`."""
-        return ExternalStream(obj.__cuda_stream__()[1])
+        """Return a stream with the handle of another library's stream, which has `__cuda_stream__`.
+
+        Raises
+        ------
+        TypeError
+            If the object has no such method, or the method returns no version 0 with an address.
+        """
+        try:
+            version, address = obj.__cuda_stream__()
+        except AttributeError:
+            raise TypeError(
+                f"Object of type {type(obj).__name__} does not implement the CUDA stream protocol "
+                "(__cuda_stream__ method)"
+            ) from None
+        except (TypeError, ValueError):
+            raise TypeError("__cuda_stream__() must return a 2-tuple of (version, stream_ptr)") from None
+        if not isinstance(version, int) or not isinstance(address, int):
+            raise TypeError(
+                f"__cuda_stream__() must return (int, int), got ({type(version).__name__}, {type(address).__name__})"
+            )
+        if version:
+            raise TypeError(
+                f"__cuda_stream__() returned unsupported version {version}, only version 0 is supported"
+            )
+        stream = Stream.__new__(Stream)
+        stream.ptr, stream.device_id, stream._foreign_stream_ref = address, -1, obj
+        return stream
 
 
 class ExternalStream(BaseStream):

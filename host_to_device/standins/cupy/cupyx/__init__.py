@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins.cupy import linalg as _linalg
+from host_to_device.standins.cupy.base import Base as _Base
 from host_to_device.standins.cupy.cuda.pinned_memory import alloc_pinned_memory
 from host_to_device.standins.cupy.cupyx import profiler as profiler
 from host_to_device.standins.cupy.names import STAND_IN_VERSION as _STAND_IN_VERSION
@@ -64,6 +65,8 @@ def empty_pinned(shape: Any, dtype: Any = float, order: str = "C") -> np.ndarray
     shape = (shape,) if np.ndim(shape) == 0 else tuple(shape)
     dtype = np.dtype(dtype)
     memory = alloc_pinned_memory(int(np.prod(shape, dtype=object)) * dtype.itemsize)
+    if 0 in shape:
+        return np.ndarray(shape, dtype, memory, strides=np.empty(shape, dtype, order).strides)
     return np.ndarray(shape, dtype, memory, order=order)
 
 
@@ -80,9 +83,10 @@ def empty_like_pinned(
     """Return `empty_pinned` with the shape and dtype of an array, on the host or on the device."""
     if subok is not None:
         raise TypeError("subok is not supported yet")
-    if order in ("K", "A"):
-        order = "F" if a.flags.f_contiguous and not a.flags.c_contiguous else "C"
-    return empty_pinned(a.shape if shape is None else shape, a.dtype if dtype is None else dtype, order)
+    like = a._array if isinstance(a, _Base) else a
+    layout = np.empty_like(like, dtype, order, shape=shape)  # NumPy's rules for the order K
+    memory = alloc_pinned_memory(layout.nbytes)
+    return np.ndarray(layout.shape, layout.dtype, memory, strides=layout.strides)
 
 
 def zeros_like_pinned(
@@ -180,8 +184,10 @@ def get_runtime_info(*, full: bool = True) -> _RuntimeInfo:
 def __getattr__(name: str) -> Any:
     if name == "jit":  # only when it is used: it loads the stand-in for Numba
         return importlib.import_module("host_to_device.standins.cupy.jit")
+    if name == "time":
+        return importlib.import_module("host_to_device.standins.cupy.cupyx.time")
     raise_missing("cupyx", name)
 
 
 def __dir__() -> list[str]:
-    return public(globals(), "profiler", "jit", "rsqrt")
+    return public(globals(), "profiler", "jit", "rsqrt", "time")
