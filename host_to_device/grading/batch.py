@@ -10,7 +10,7 @@ import hashlib
 import json
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,6 +24,9 @@ from host_to_device.grading.submissions import Submission
 from host_to_device.support.installed import version_of
 
 JOURNAL, SEED, LOCK = "journal.jsonl", "seed.txt", ".lock"
+
+
+Run = Callable[[Sequence[Sequence[str]]], Iterable[tuple[int, marking.Marked]]]
 
 
 class InUse(Exception):
@@ -55,8 +58,8 @@ def mark_all(
     numbers: Sequence[str],
     seed: int,
     folder: Path,
-    mark: Callable[[Sequence[str]], marking.Marked],
-    jobs: int,
+    run: Run,
+    checks: str = "",
 ) -> Iterator[Result]:
     """Mark submissions and yield each result as soon as it is there; those of an earlier run come first.
 
@@ -70,10 +73,10 @@ def mark_all(
         The seed of their cases.
     folder
         Where the journal is.
-    mark
-        Marks the cells of a notebook.
-    jobs
-        How many notebooks are marked at once.
+    run
+        Marks the cells of notebooks, and yields the place of each with its marks as soon as they are there.
+    checks
+        A text that names the private checks; results of other checks are not taken from the journal.
 
     Raises
     ------
@@ -86,7 +89,7 @@ def mark_all(
     except filelock.Timeout:
         raise InUse(f"{folder} is in use: another grader writes to it") from None
     try:
-        yield from _marked(submissions, numbers, seed, folder / JOURNAL, mark, jobs)
+        yield from _marked(submissions, numbers, seed, folder / JOURNAL, run, checks)
     finally:
         lock.release()
 
@@ -96,8 +99,8 @@ def _marked(
     numbers: Sequence[str],
     seed: int,
     journal: Path,
-    mark: Callable[[Sequence[str]], marking.Marked],
-    jobs: int,
+    run: Run,
+    checks: str,
 ) -> Iterator[Result]:
     known, waiting = _read(journal), []
     if journal.exists() and not journal.read_bytes().endswith(b"\n"):
@@ -114,39 +117,57 @@ def _marked(
         if not problem and not book.answered & set(numbers):
             others = ", ".join(sorted({number[:2] for number in book.answered})) or "no set"
             remarks.append(f"no answer of this set is in the notebook: it answers {others}")
-        key = _key(each, numbers, seed)
+        key = _key(each, numbers, seed, checks)
         if problem:
             yield Result(each, marking.Marked(), (), tuple(remarks), was_known=True)
         elif key in known:
             yield Result(each, known[key], book.cells, tuple(remarks), was_known=True)
         else:
             waiting.append((each, book, remarks, key))
-    with ThreadPoolExecutor(jobs) as pool, journal.open("a", encoding="utf-8") as file:
-        running: dict[Future[marking.Marked], tuple[Submission, cells.Notebook, list[str], str]] = {}
+    with journal.open("a", encoding="utf-8") as file:
+        for place, marked in run([book.cells for _, book, _, _ in waiting]) if waiting else ():
+            submission, book, remarks, key = waiting[place]
+            file.write(json.dumps({"key": key, "student": submission.student, **_plain(marked)}) + "\n")
+            file.flush()
+            yield Result(submission, marked, book.cells, tuple(remarks))
+
+
+def here(
+    mark: Callable[[Sequence[str]], marking.Marked], jobs: int, notebooks: Sequence[Sequence[str]]
+) -> Iterator[tuple[int, marking.Marked]]:
+    """Mark notebooks on this machine, several at once; yield the place of each with its marks.
+
+    Parameters
+    ----------
+    mark
+        Marks the cells of a notebook.
+    jobs
+        How many notebooks are marked at once.
+    notebooks
+        The cells of each.
+    """
+    waiting = list(enumerate(notebooks))
+    running: dict[Future[marking.Marked], int] = {}
+    with ThreadPoolExecutor(jobs) as pool:
         try:
             while waiting or running:
                 while waiting and len(running) < jobs:
-                    following = waiting.pop(0)
-                    running[pool.submit(mark, following[1].cells)] = following
+                    place, cells_of = waiting.pop(0)
+                    running[pool.submit(mark, cells_of)] = place
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
-                    submission, book, remarks, key = running.pop(future)
-                    marked = future.result()
-                    file.write(
-                        json.dumps({"key": key, "student": submission.student, **_plain(marked)}) + "\n"
-                    )
-                    file.flush()
-                    yield Result(submission, marked, book.cells, tuple(remarks))
+                    yield running.pop(future), future.result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _key(each: Submission, numbers: Sequence[str], seed: int) -> str:
+def _key(each: Submission, numbers: Sequence[str], seed: int, checks: str) -> str:
     parts = (
         each.content,
         " ".join(numbers).encode(),
         str(seed).encode(),
         version_of("host-to-device").encode(),
+        *([checks.encode()] if checks else []),
     )
     return hashlib.sha256(b"\0".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
 

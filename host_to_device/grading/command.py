@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import functools
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from host_to_device.exercises import catalogue
 from host_to_device.exercises.definition import place_in_set
-from host_to_device.grading import batch, feedback, gradebook, marking, sandbox, submissions
+from host_to_device.grading import (
+    batch,
+    duplicates,
+    feedback,
+    gradebook,
+    marking,
+    private,
+    sandbox,
+    scheduled,
+    submissions,
+)
 
 HELP = "grade the notebooks of a class: marks, feedback pages, a report"
 
@@ -32,6 +44,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seconds", type=float, default=300.0, help="time limit of a notebook (300)")
     parser.add_argument(
+        "--private-checks",
+        type=Path,
+        metavar="DIR",
+        help="a folder of Python files with exercise classes that replace the course's, or add to them",
+    )
+    parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="of a running Dask cluster, on whose machines the notebooks run",
+    )
+    parser.add_argument(
         "--unsafe", action="store_true", help="run the notebooks with your own rights, shut in by nothing"
     )
 
@@ -45,6 +68,8 @@ def run(chosen: argparse.Namespace) -> int:
         submissions.NothingThere,
         gradebook.BadTable,
         batch.InUse,
+        private.BadChecks,
+        scheduled.NoCluster,
         OSError,
         ValueError,
     ) as problem:
@@ -57,11 +82,12 @@ def run(chosen: argparse.Namespace) -> int:
 
 def grade(chosen: argparse.Namespace) -> int:
     """Grade as the words of the command say."""
+    checks = private.read(chosen.private_checks) if chosen.private_checks else {}
+    private.use(checks)
     numbers = wanted(chosen.set, chosen.only)
     if chosen.jobs < 1 or chosen.seconds <= 0:
         raise ValueError("--jobs and --seconds take numbers above 0")
     limits = sandbox.Limits()
-    box = sandbox.unsafe() if chosen.unsafe else sandbox.bubblewrap(limits)
     title = f"Set {chosen.set.zfill(2)}"
     those, others = submissions.chosen(submissions.found(chosen.submissions), numbers)
     out: Path = chosen.out
@@ -70,19 +96,29 @@ def grade(chosen: argparse.Namespace) -> int:
     added = gradebook.manual(out / "manual.csv", numbers)
     patience = marking.Patience(whole=chosen.seconds)
 
-    def mark(cells: Sequence[str]) -> marking.Marked:
-        return marking.mark(cells, [*numbers], seed, box, limits, patience)
-
+    task = scheduled.Task(tuple(numbers), seed, limits, patience, tuple(checks.items()), chosen.unsafe)
     progress, results = batch.Progress(len(those)), []
-    for result in batch.mark_all(those, [*numbers], seed, out, mark, chosen.jobs):
-        results.append(result)
-        say(progress.add(result.was_known), last=len(results) == len(those))
+    with contextlib.ExitStack() as until_then:
+        if chosen.scheduler:
+            cluster = until_then.enter_context(scheduled.Cluster(chosen.scheduler))
+            run = functools.partial(cluster.run, task)
+        else:
+            run = functools.partial(batch.here, marker(task), chosen.jobs)
+        for result in batch.mark_all(those, [*numbers], seed, out, run, private.key(checks)):
+            results.append(result)
+            say(progress.add(result.was_known), last=len(results) == len(those))
     results.sort(key=lambda each: each.submission.student.lower())
     rows = [row_of(each, numbers, added) for each in results]
     write(out, title, rows, results, numbers)
     _log(out / "log.txt", results, others, chosen.unsafe)
     print(f"{len(rows)} notebooks graded: {out / 'grades.csv'}, {out / 'feedback'}, {out / 'class.html'}")
     return 0
+
+
+def marker(task: scheduled.Task) -> Callable[[Sequence[str]], marking.Marked]:
+    """Return the function that marks a notebook on this machine; here, and not later, it is seen whether that works."""
+    box = sandbox.unsafe() if task.unsafe else sandbox.bubblewrap(task.limits)
+    return lambda cells: marking.mark(cells, task.numbers, task.seed, box, task.limits, task.patience)
 
 
 def say(line: str, last: bool) -> None:
@@ -143,6 +179,9 @@ def write(
         (out / "feedback" / f"{name}.html").write_text(page, encoding="utf-8")
     report = feedback.of_class(title, rows, results, numbers)
     (out / "class.html").write_text(report, encoding="utf-8")
+    codes = {each.submission.student: feedback.code_of(each.code) for each in results}
+    alike = feedback.of_duplicates(title, duplicates.pairs(codes, numbers))
+    (out / "duplicates.html").write_text(alike, encoding="utf-8")
 
 
 def file_names(students: Iterable[str]) -> list[str]:

@@ -8,13 +8,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from host_to_device.exercises import catalogue
+from host_to_device.grading import misconceptions
 from host_to_device.grading.batch import Result
 from host_to_device.grading.cells import ANSWER
+from host_to_device.grading.duplicates import Pair
 from host_to_device.grading.gradebook import Row
 from host_to_device.rendering import svg
 from host_to_device.rendering.palette import BLUE, DARK_COLOURS
 from host_to_device.rendering.table import Table
 
+HEAD = ("exercise", "misconception or hint", "answers")  # of the commonest mistakes
 STYLE = """
 :root { color-scheme: light dark; }
 body { font: 1rem/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
@@ -60,7 +63,7 @@ def of_student(title: str, row: Row, result: Result, numbers: Mapping[str, float
     if comment := row.comments.get(""):
         parts.append(f"<p>Comment: {_text(comment)}</p>")
     errors = [(place, ran) for place, ran in sorted(result.marked.cells.items()) if ran.error]
-    code = _code_of(result.code)
+    code = code_of(result.code)
     for number in numbers:
         parts.append(
             f"<h2>{number} {_text(catalogue.find(number).title())}: {row.points.get(number, 0):g} of {numbers[number]:g}</h2>"
@@ -80,7 +83,7 @@ def of_student(title: str, row: Row, result: Result, numbers: Mapping[str, float
     return page(f"{title}, {row.student}", "\n".join(parts))
 
 
-def _code_of(cells: Sequence[str]) -> dict[str, str]:
+def code_of(cells: Sequence[str]) -> dict[str, str]:
     """Return the code before each call of `h2d.answer`, back to the call before, by the number of the exercise."""
     found, before = {}, []
     for cell in cells:
@@ -112,10 +115,12 @@ def of_class(title: str, rows: Sequence[Row], results: Iterable[Result], numbers
     solved: Counter[str] = Counter()
     said: Counter[tuple[str, str]] = Counter()
     for result in results:
+        code = code_of(result.code)
         for number, verdict in result.marked.verdicts.items():
             solved[number] += verdict.right is True
             if verdict.right is False:
-                said[number, cause(verdict.text)] += 1
+                found = misconceptions.title_of(number, verdict.text, code.get(number, ""))
+                said[number, found or cause(verdict.text)] += 1
     exercises = [(f"{each} {catalogue.find(each).title()}", solved[each], len(rows)) for each in numbers]
     mistakes = [(number, what, count) for (number, what), count in said.most_common(15)]
     parts = [
@@ -127,9 +132,30 @@ def of_class(title: str, rows: Sequence[Row], results: Iterable[Result], numbers
         "<h2>Exercises</h2>",
         table("Right answers", ("exercise", "right", "of"), exercises),
         "<h2>The commonest mistakes</h2>",
-        table("Wrong answers by the hint that they got", ("exercise", "hint", "answers"), mistakes),
+        table("Wrong answers by their misconception, or by the hint that they got", HEAD, mistakes),
     ]
     return page(f"{title}: the class", "\n".join(parts))
+
+
+def of_duplicates(title: str, pairs: Sequence[Pair]) -> str:
+    """Return the page with the answers that are alike, side by side, for a person to judge."""
+    parts = [
+        f"<h1>{_text(title)}: answers that are alike</h1>",
+        "<p>These functions are equal or nearly equal when their names are replaced. "
+        "Two students can find the same answer by themselves: read both before you ask. No mark depends on this page.</p>",
+    ]
+    if not pairs:
+        parts.append("<p>No two answers are alike.</p>")
+    for each in pairs:
+        share = "equal" if each.alike == 1 else f"{each.alike:.0%} of the statements equal"
+        one, other = (_text(name) for name in each.students)
+        parts.append(
+            f"<h2>{each.number} {_text(catalogue.find(each.number).title())}: {one} and {other}, {share}</h2>"
+        )
+        heads = "".join(f'<th scope="col">{name}</th>' for name in (one, other))
+        cells = "".join(f'<td><pre tabindex="0">{_text(code)}</pre></td>' for code in each.excerpts)
+        parts.append(f"<table><thead><tr>{heads}</tr></thead><tbody><tr>{cells}</tr></tbody></table>")
+    return page(f"{title}: answers that are alike", "\n".join(parts))
 
 
 def cause(text: str) -> str:

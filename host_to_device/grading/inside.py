@@ -66,7 +66,11 @@ def started() -> tuple[Any, dict[str, dict[str, Any]]]:
 
     from host_to_device.exercises import answering
     from host_to_device.exercises.definition import normal_number
+    from host_to_device.measuring import timing
+    from host_to_device.standins.numba_cuda.settings import interpret_small_launches
 
+    interpret_small_launches()
+    timing.REPEAT = timing.AT_LEAST  # nobody reads the times of a notebook that is graded
     shell: Any = InteractiveShell.instance(history_load_length=0)
     shell.history_manager.enabled = False
     shell.display_pub = CapturingDisplayPublisher()

@@ -11,6 +11,7 @@ import re
 import reprlib
 import sys
 import threading
+import time
 import types
 import warnings
 from collections.abc import Callable, Iterator
@@ -28,6 +29,7 @@ from host_to_device.standins.numba_cuda import (
     layouts,
     memory,
     parallel,
+    plain,
     random,
     reading,
     rewriting,
@@ -51,6 +53,8 @@ from host_to_device.standins.positions import thread_of
 
 INVALID_VALUE = 1  # CUDA_ERROR_INVALID_VALUE
 COOPERATIVE_TOO_LARGE = 720  # CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
+SMALL_LAUNCH = 4_096  # threads of a launch that is worth a try without compiling
+SMALL_SECONDS = 0.3  # about what compiling a kernel takes
 T4 = gpus.find("T4")  # the device's limits are a T4's
 LAUNCH_FAILED = "Call to cuLaunchKernel results in CUDA_ERROR_INVALID_VALUE"
 
@@ -170,6 +174,7 @@ class CUDADispatcher:
         self.specializations: dict[tuple, CUDADispatcher] = {}
         self.seen: dict[tuple, None] = {}  # types of arguments that no compiled function is for
         self.warned = False  # whether the user was warned that its threads disagree at a barrier
+        self.interpreting = 0.0  # seconds that small launches have taken interpreted
         self._program: rewriting.Program | None = None
         self._interpreted: dict[tuple, tuple[rewriting.Program, Callable]] = {}
 
@@ -592,6 +597,9 @@ class Launch:
             self.refuse_unaligned_fields(values)
             self.note_types(values)
         compiled = tuple(map(_as_compiled, values))
+        if now.small_first and not plainly and self.interpret_small(values, order, block_order):
+            events.operated(self.kernel.__name__)
+            return
         launcher = None if plainly else self.launcher(compiled)
         events.operated(self.kernel.__name__)
         if launcher is None:
@@ -614,6 +622,35 @@ class Launch:
                         stacklevel=3,
                     )
                 self.interpret(values, order, block_order, now.seconds)
+
+    def interpret_small(self, values: tuple, order: np.ndarray, blocks: np.ndarray) -> bool:
+        """Run a small launch of a plain kernel interpreted, and tell whether it ended well.
+
+        If it did not, the arrays are as they were before, and a compiled launch says what is wrong. All launches of a
+        kernel together may take as long as a compiler would need.
+        """
+        kernel = self.kernel
+        left = SMALL_SECONDS - kernel.interpreting
+        if order.size * blocks.size > SMALL_LAUNCH or left <= 0:
+            return False
+        if kernel.given_signatures or not plain.is_plain(kernel.py_func):
+            return False
+        if not all(plain.has_plain_type(value) for value in values):
+            return False
+        before = [value.copy() if isinstance(value, np.ndarray) else None for value in values]
+        began = time.monotonic()
+        try:
+            self.interpret(values, order, blocks, left)
+            self.note_types(values)
+            return True
+        except Exception:
+            for value, old in zip(values, before, strict=True):
+                if old is not None:
+                    value[...] = old
+            kernel.interpreting = SMALL_SECONDS
+            return False
+        finally:
+            kernel.interpreting += time.monotonic() - began
 
     def launcher(self, values: tuple) -> Compiled | None:
         """Return the compiled launch function for these arguments, or None if only the interpreter can run it."""
