@@ -20,6 +20,7 @@ from book import (
     recorded,
     stacks,
     tested,
+    tracks,
 )
 from book.checks import directive
 from book.machine_words import page
@@ -50,6 +51,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         recorded,
         stacks,
         tested,
+        tracks,
         wheels,
     ):
         part.setup(app)
