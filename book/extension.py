@@ -3,6 +3,7 @@
 from sphinx.application import Sphinx
 
 from book import (
+    accessibility,
     assets,
     cells,
     doctor,
@@ -29,6 +30,7 @@ from book.tables import differences, drivers, gpus, wheels
 
 def setup(app: Sphinx) -> dict[str, bool]:
     for part in (
+        accessibility,
         assets,
         cells,
         directive,
