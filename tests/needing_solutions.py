@@ -28,6 +28,7 @@ TESTS = (
     "tests/project/test_project.py::test_the_lowest_and_the_newest_versions_are_tested_and_everything_once_a_week",
     "tests/project/test_weekly.py::test_contributing_says_after_how_many_weeks_everything_has_run",
     "tests/project/test_courses.py",
+    "tests/project/test_teaching.py",
     "tests/book/test_terminology.py::test_there_is_something_to_read",
     "tests/lessons/test_notebooks.py::test_there_are_notebooks_of_each_kind",
 )
