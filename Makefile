@@ -10,7 +10,7 @@ PYTEST := $(VENV)/python -m pytest -p tests.quick_start -n auto --dist loadfile 
             --nbval --nbval-current-env --nbval-sanitize-with tests/nbval-sanitize.cfg
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve lab test test-all exercises outputs measure format lock clean set-up-book set-up-course set-up-tests
+.PHONY: help book serve lab test test-all exercises public teacher slides outputs measure format lock clean set-up-book set-up-course set-up-tests
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -32,6 +32,15 @@ test-all: set-up-tests ## run the slow tests too
 
 exercises: set-up-course ## make exercises/ from solutions/
 	@$(VENV)/python -m authoring solutions exercises
+
+public: set-up-book ## write the course without solutions into _build/public (ARGS="--out FOLDER" for another folder)
+	@$(VENV)/python tools/courses.py public $(ARGS)
+
+teacher: set-up-book ## write solutions, exam keys and private checks into _build/teacher (ARGS="--out FOLDER")
+	@$(VENV)/python tools/courses.py teacher $(ARGS)
+
+slides: book ## write slides of every lesson, with notes and as PDF, into _build/slides (ARGS=02 for one lesson)
+	@$(VENV)/python tools/slides.py $(ARGS)
 
 outputs: set-up-tests ## run the notebooks on the stand-in and store their outputs
 	@$(VENV)/python tools/store_outputs.py

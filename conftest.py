@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 from xdist.scheduler import LoadFileScheduling
 
-from tests import weekly
+from tests import needing_solutions, weekly
 
 os.environ.setdefault("H2D_MACHINE", "stand-in")
 os.environ.setdefault("H2D_PROGRESS", "off")  # what the tests solve is nobody's progress
@@ -106,8 +106,15 @@ def pytest_runtest_setup(item):
 
 
 def pytest_report_header():
-    """Say which week's parts run of what runs in turns."""
-    return f"week {weekly.this_week()} of what runs in turns ({weekly.VARIABLE} repeats a week; {weekly.ALL}: everything)"
+    """Say which week's parts run of what runs in turns, and what a public course cannot run."""
+    left_out = ""
+    if needing_solutions.is_public():
+        named = ", ".join((*needing_solutions.FILES, *needing_solutions.TESTS))
+        left_out = f"this course has no solutions, so these tests are left out: {named}\n"
+    return (
+        left_out
+        + f"week {weekly.this_week()} of what runs in turns ({weekly.VARIABLE} repeats a week; {weekly.ALL}: everything)"
+    )
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out the slow tests
@@ -126,6 +133,10 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker("slow")
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.timeout(3600))
+    if needing_solutions.is_public():
+        unable = [item for item in items if needing_solutions.needs_solutions(item.nodeid)]
+        items[:] = [item for item in items if item not in unable]
+        config.hook.pytest_deselected(items=unable)
     if not any("::" in each for each in config.args):  # a test that is named runs
         left_out = weekly.left_out(items)
         items[:] = [item for item in items if item not in left_out]

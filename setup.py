@@ -41,4 +41,5 @@ class WithRecordsAndChecks(build_py):
         return [*super().get_source_files(), *(path.as_posix() for path in self.added())]
 
 
-setup(cmdclass={"build_py": WithRecordsAndChecks})
+if __name__ == "__main__":
+    setup(cmdclass={"build_py": WithRecordsAndChecks})

@@ -28,6 +28,7 @@ FILES = (
     "notebooks/*.ipynb",
     "exercises/*.ipynb",
     "solutions/*.ipynb",
+    "authoring/private_checks/*.ipynb",
 )
 
 

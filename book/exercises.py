@@ -141,14 +141,40 @@ def fold(cell: Mapping[str, Any], is_exercises: bool) -> None:
     cell["metadata"]["mystnb"] = {**cell["metadata"].get("mystnb", {}), **prompts}
 
 
+def parts_of(root: Path, name: str) -> tuple[Path, list[Part]]:
+    """Return the file that has the checks of a set, and the set's exercises.
+
+    Without solutions, the tasks come from the student's notebook and the checks from the library.
+
+    Parameters
+    ----------
+    root
+        The folder of the course.
+    name
+        The file name of the set, "02-host-and-device.ipynb".
+    """
+    path = root / "solutions" / name
+    if path.exists():
+        return path, read_set(nbformat.read(path, as_version=4), f"solutions/{name}")
+    path = root / "host_to_device" / "exercises" / "sets" / name
+    checks = [solutions.read_check(cell.source, name) for cell in nbformat.read(path, as_version=4).cells[1:]]
+    literals = {check["number"]: check for check in checks}
+    parts = []
+    for cell in nbformat.read(root / "exercises" / name, as_version=4).cells:
+        if cell.cell_type == "markdown" and (heading := solutions.HEADING.match(cell.source)):
+            number, title, minutes, optional = heading.groups()
+            parts.append(
+                Part(number, title.strip(), int(minutes), cell, bool(optional), literals=literals[number])
+            )
+    return path, parts
+
+
 def rewrite(app: Sphinx, page: str, source: list[str]) -> None:
     """Change what is read of a notebook of exercises or solutions to what its page shows."""
     if not PAGES.match(page):
         return
-    name = f"solutions/{page.partition('/')[2]}.ipynb"
-    path = Path(app.srcdir) / name
+    path, parts = parts_of(Path(app.srcdir), f"{page.partition('/')[2]}.ipynb")
     app.env.note_dependency(str(path))
-    parts = read_set(nbformat.read(path, as_version=4), name)
     notebook = nbformat.reads(source[0], as_version=4)
     source[0] = json.dumps(shown(notebook, parts, page.startswith("exercises/")), ensure_ascii=False)
 

@@ -3,6 +3,7 @@
 from sphinx.application import Sphinx
 
 from book import (
+    accessibility,
     assets,
     cells,
     doctor,
@@ -20,6 +21,7 @@ from book import (
     recorded,
     stacks,
     tested,
+    tracks,
 )
 from book.checks import directive
 from book.machine_words import page
@@ -28,6 +30,7 @@ from book.tables import differences, drivers, gpus, wheels
 
 def setup(app: Sphinx) -> dict[str, bool]:
     for part in (
+        accessibility,
         assets,
         cells,
         directive,
@@ -50,6 +53,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         recorded,
         stacks,
         tested,
+        tracks,
         wheels,
     ):
         part.setup(app)

@@ -6,7 +6,7 @@ A chapter begins with
     lesson: {teaches: "one sentence, what the reader can do afterwards"}
     ---
 
-and its notebook, exercises and solutions have the same file name in their own folders. How long it takes follows from
+and its notebook, exercises and solutions have the same file name in their own folders. A public course lacks solutions. How long it takes follows from
 these files (`lengths`).
 """
 
@@ -34,6 +34,7 @@ class Lesson:
     title: str
     minutes: lengths.Minutes
     teaches: str
+    has_solutions: bool = True
 
     @property
     def number(self) -> int:
@@ -61,7 +62,8 @@ def read(chapter: Path) -> Lesson:
         title = next(line[2:] for line in body.splitlines() if line.startswith("# "))
         root, name = chapter.parent.parent, f"{chapter.stem}.ipynb"
         minutes = lengths.minutes(chapter, root / "notebooks" / name, root / "exercises" / name)
-        return Lesson(chapter.stem, title.strip(), minutes, about["teaches"])
+        solved = (root / "solutions" / name).exists()
+        return Lesson(chapter.stem, title.strip(), minutes, about["teaches"], solved)
     except (ValueError, KeyError, TypeError, StopIteration) as problem:
         raise ValueError(
             f"{chapter.name}: a chapter begins with front matter that holds lesson.teaches, "
@@ -81,8 +83,10 @@ def table_markdown(lessons: list[Lesson], where: address.Address) -> str:
         chapter = f"{where.site}chapters/{lesson.slug}.html"
         links = (
             f"[notebook]({lesson.notebook}) · [Colab]({where.colab(lesson.notebook)}) · "
-            f"[exercises]({lesson.exercises}) · [solutions]({lesson.solutions})"
+            f"[exercises]({lesson.exercises})"
         )
+        if lesson.has_solutions:
+            links += f" · [solutions]({lesson.solutions})"
         rows.append(
             f"| {lesson.number} | [{lesson.title}]({chapter}) | {lesson.teaches} | {lesson.minutes} | {links} |"
         )
@@ -95,13 +99,14 @@ class LessonBar(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         lesson = read(Path(self.env.doc2path(self.env.docname)))
         where = address.read()
-        items = (
+        items = [
             f"{lesson.minutes} minutes",
             f"[Notebook](../{lesson.notebook})",
             f"[Notebook in Colab]({where.colab(lesson.notebook)})",
             f"[Exercises](../{lesson.exercises})",
-            f"[Solutions](../{lesson.solutions})",
-        )
+        ]
+        if lesson.has_solutions:
+            items.append(f"[Solutions](../{lesson.solutions})")
         return self.parse_text_to_nodes("{.lesson-bar}\n" + "\n".join(f"- {item}" for item in items))
 
 

@@ -26,7 +26,7 @@ def sources_digest() -> str:
     shaping = [
         *(
             path
-            for part in (".", "checks", "doctor", "error_game", "machine_words", "tables")
+            for part in (".", "accessibility", "checks", "doctor", "error_game", "machine_words", "tables")
             for path in (HERE / part).glob("*.py")
         ),
         HERE / "drawings" / "__init__.py",
