@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import copy
+import functools
 import inspect
 import linecache
 import sys
@@ -31,7 +33,7 @@ def stripped(cls: type[Exercise]) -> str:
         raise ValueError(
             f"{cls.number}: {cls.__name__} has a run of its own: its base class has to be Exercise"
         )
-    tree = ast.parse(inspect.getsource(sys.modules[cls.__module__]))
+    tree = _parsed(inspect.getsource(sys.modules[cls.__module__]))
     classes = {each.name: each for each in tree.body if isinstance(each, ast.ClassDef)}
     wanted: dict[str, set[str]] = {}  # members, by the class that has them
     waiting = [(cls.__name__, name) for name in ("run", *ALWAYS)]
@@ -47,7 +49,7 @@ def stripped(cls: type[Exercise]) -> str:
             if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name):
                 whose = owner if each.value.id in ("self", "cls") else each.value.id
                 waiting += [(whose, each.attr)] * (whose in classes)
-    kept = [classes[owner] for owner in classes if wanted.get(owner)]
+    kept = [copy.copy(classes[owner]) for owner in classes if wanted.get(owner)]  # the tree is kept whole
     for each in kept:
         each.body = [member for member in each.body if wanted[each.name] & set(_names(member))]
     used = {each.id for found in kept for each in ast.walk(found) if isinstance(each, ast.Name)}
@@ -61,6 +63,11 @@ def stripped(cls: type[Exercise]) -> str:
                 else:
                     imports[name] = ast.Import([alias])
     return ast.unparse(ast.Module([*imports.values(), *kept], []))
+
+
+@functools.cache
+def _parsed(source: str) -> ast.Module:
+    return ast.parse(source)
 
 
 def _names(member: ast.stmt) -> list[str]:
