@@ -20,6 +20,7 @@ from book import (
     readings,
     recorded,
     stacks,
+    struggles,
     tested,
     tracks,
 )
@@ -52,6 +53,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         readings,
         recorded,
         stacks,
+        struggles,
         tested,
         tracks,
         wheels,

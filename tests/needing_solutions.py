@@ -29,6 +29,8 @@ TESTS = (
     "tests/project/test_weekly.py::test_contributing_says_after_how_many_weeks_everything_has_run",
     "tests/project/test_courses.py",
     "tests/project/test_teaching.py",
+    "tests/book/test_struggles.py::test_each_lesson",
+    "tests/book/test_struggles.py::test_a_title",
     "tests/book/test_terminology.py::test_there_is_something_to_read",
     "tests/lessons/test_notebooks.py::test_there_are_notebooks_of_each_kind",
 )

@@ -46,9 +46,8 @@ def found(tab, folder, page, look):
 
 @pytest.mark.site
 @pytest.mark.browser
-@pytest.mark.parametrize(
-    "page", [pytest.param(page, marks=() if "/02-" in page else pytest.mark.slow) for page in CHAPTERS]
-)
+@pytest.mark.slow  # more than ten seconds a chapter; the structure is tested above
+@pytest.mark.parametrize("page", CHAPTERS)
 def test_no_slide_runs_over_its_edge(page, site, profiles, tmp_path):
     assert slides.main([page[9:11], "--no-pdf", "--out", str(tmp_path)]) == 0
     tab = profiles[True].pages[0]
