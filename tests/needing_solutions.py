@@ -17,6 +17,7 @@ FILES = (
     "tests/grading/attacks.py",
     "tests/grading/test_command.py",
     "tests/grading/test_marking.py",
+    "tests/grading/test_naive.py",
     "tests/grading/test_submissions.py",
     "tests/rehearsal/test_compiling.py",
     "tests/rehearsal/test_lessons.py",

@@ -18,6 +18,7 @@ def saxpy(alpha, x, y, out):
     if i < out.size:
         out[i] = alpha * x[i] + y[i]
 """
+ZERO = SAXPY.replace("alpha * x[i] + y[i]", "0")
 EMPTY = "@cuda.jit\ndef saxpy(alpha, x, y, out):\n    pass\n"
 ASK = 'h2d.answer("02.a")', 'h2d.answer("02.1")'
 
@@ -79,15 +80,6 @@ def above(name):
             yield frame.f_locals[name]
         frame = frame.f_back
 """
-# A launch that is caught before a kernel runs.
-CAUGHT = """
-class Caught:
-    def __init__(self, kernel, what):
-        self.__dict__.update(vars(kernel))
-        self.kernel, self.what = kernel, what
-    def __getattr__(self, name):
-        return getattr(self.kernel, name)
-"""
 
 HARMS = [
     harm("a syntax error", "def broken(:\n    pass"),
@@ -135,14 +127,13 @@ HARMS = [
     ),
     harm("a million files", "import os\nfor each in range(10**6):\n    open(f'/tmp/{each}', 'w').close()"),
     harm("a deep recursion", "import sys\nsys.setrecursionlimit(10**9)\ndef down(): return down()\ndown()"),
-    harm("a network connection", "import socket\nsocket.create_connection(('1.1.1.1', 53), 3)"),
+    harm(
+        "a network connection",
+        "import socket\nfor each in (('127.0.0.1', 8889), ('1.1.1.1', 53)):\n    try:\n        socket.create_connection(each, 3)\n    except OSError:\n        pass",
+    ),
     harm(
         "a server on this machine",
         "import socket\nserver = socket.socket()\nserver.bind(('0.0.0.0', 8888))\nserver.listen()",
-    ),
-    harm(
-        "a package from the network",
-        "import subprocess, sys\nsubprocess.run([sys.executable, '-m', 'pip', 'install', 'requests'], timeout=20)",
     ),
     harm(
         "everything deleted",
@@ -192,12 +183,7 @@ HARMS = [
         "import sys\nfor each in [*sys.modules]:\n    if not each.startswith('_'):\n        del sys.modules[each]",
         honest=False,
     ),
-    harm("an atexit that hangs", "import atexit\natexit.register(lambda: [None for _ in iter(int, 1)])"),
     harm("a folder that is gone", "import os\nos.chdir('/tmp')\nos.rmdir(os.path.expanduser('~'))"),
-    harm(
-        "a kernel that never ends",
-        "@cuda.jit\ndef saxpy(alpha, x, y, out):\n    while True:\n        out[0] = x[0]\n",
-    ),
     harm(
         "a kernel that ends the process",
         "import os\n@cuda.jit\ndef saxpy(alpha, x, y, out):\n    os._exit(0)\n",
@@ -205,31 +191,23 @@ HARMS = [
 ]
 
 CHEATS = [
-    cheat("nothing", EMPTY),
-    cheat("a notebook without the answer"),
-    cheat("a number for a kernel", "saxpy = 1"),
-    cheat(
-        "an object that equals everything",
-        EMPTY,
-        "class Same:\n    def __eq__(self, other): return True\n    __hash__ = None\nsaxpy = Same()",
-    ),
-    cheat(
-        "an array that equals everything",
-        "class Same(np.ndarray):\n    def __eq__(self, other): return np.ones(self.shape, bool)\n    def __array_ufunc__(self, *_, **__): return np.ones(self.shape, bool)\ndef saxpy(alpha, x, y, out):\n    return np.zeros(3).view(Same)",
-    ),
     cheat(
         "NumPy's comparisons patched",
-        EMPTY,
-        "np.array_equal = np.allclose = lambda *_, **__: True\nnp.isclose = lambda a, *_, **__: np.ones(np.shape(a), bool)\nnp.testing.assert_allclose = lambda *_, **__: None",
+        ZERO,
+        "np.abs = lambda a, *_, **__: np.zeros(np.shape(a))",
     ),
-    cheat("all of NumPy's answers patched", EMPTY, "np.all = np.any = lambda *_, **__: np.True_"),
+    cheat(
+        "NumPy's maximum patched",
+        ZERO,
+        "np.maximum = lambda *_, **__: np.inf",
+    ),
     cheat(
         "h2d.answer replaced", EMPTY, "h2d.answer = lambda *_, **__: print('02.1 is right: 2 of 2 points')"
     ),
     cheat(
         "the judge replaced",
         EMPTY,
-        "from host_to_device.exercises import judging, answering, verdicts\njudging.judge_kernel = lambda *_, **__: None\nanswering.judge = lambda *_, **__: None\nverdicts.judged = lambda *_: verdicts.Judged()",
+        "import host_to_device.exercises as given\nfrom host_to_device.exercises import answering, judging, verdicts\ngiven.judge_kernel = judging.judge_kernel = lambda *_, **__: None\nanswering.judge = lambda *_, **__: None\nverdicts.judged = lambda *_: verdicts.Judged()",
     ),
     cheat(
         "the exercise's class replaced",
@@ -242,35 +220,20 @@ CHEATS = [
         "from host_to_device.exercises import catalogue\nfor each in catalogue.in_set('02'):\n    each.judge = lambda *_: None",
     ),
     cheat(
-        "Exercise's own methods replaced",
+        "an exercise without cases",
         EMPTY,
-        "from host_to_device.exercises.definition import Exercise\nExercise.cases = lambda self, seed: []\nExercise.judge = lambda *_: None\nExercise.given = lambda *_: {}",
-    ),
-    cheat(
-        "the collector replaced",
-        EMPTY,
-        "from host_to_device.exercises import answering\nanswering.collect = lambda *_, **__: [{'got': {}}] * 20",
-    ),
-    cheat(
-        "the shelter replaced",
-        EMPTY,
-        "from host_to_device.exercises import safety\nsafety.Shelter.__enter__ = lambda self: self\nsafety.within = lambda seconds, call, *rest: {}",
-    ),
-    cheat(
-        "plain values replaced",
-        EMPTY,
-        "from host_to_device.exercises import values\nvalues.plain = lambda *_: {}\nvalues.packed = lambda *_: {}",
+        "from host_to_device.exercises.definition import Exercise\nExercise.__getattribute__ = lambda self, name: (lambda *_: []) if name == 'cases' else object.__getattribute__(self, name)",
     ),
     cheat(
         "messages replaced",
         EMPTY,
-        "import sys\nfrom host_to_device.grading import frames\nframes.packed = lambda value: b''",
+        "import json\nfrom host_to_device.grading import frames\nframes.packed = lambda value: b''\njson.dumps = lambda *_, **__: '{\"02.a\": true, \"02.1\": true}'",
         honest=False,
     ),
     cheat(
         "IPython patched",
         EMPTY,
-        "from IPython.core.interactiveshell import InteractiveShell\nInteractiveShell.run_cell = lambda self, *_, **__: None",
+        "from types import SimpleNamespace\nfrom IPython.core.interactiveshell import InteractiveShell\nInteractiveShell.run_cell = lambda self, *_, **__: SimpleNamespace(success=True, raise_error=lambda: None)",
     ),
     cheat(
         "an AST hook",
@@ -290,136 +253,70 @@ CHEATS = [
     cheat(
         "checks on disk",
         EMPTY,
-        "import pathlib, host_to_device\nfound = [path for path in pathlib.Path(host_to_device.__file__).parent.rglob('*') if b'class Saxpy' in (path.read_bytes() if path.is_file() else b'')]\nassert found",
+        "import json, pathlib\nfolders = [pathlib.Path(each) for each in ('/course', '/home/others')]\ncells = [''.join(cell['source']) for folder in folders for path in folder.glob('**/02-*.ipynb') for cell in json.loads(path.read_text())['cells']]\ncheck = next(each for each in cells if 'class Saxpy(' in each)\nget_ipython().run_cell(check.replace('def judge(', 'def judge(self, *_): pass\\n\\n    def unused('))",
     ),
     cheat(
         "the solutions on disk",
-        EMPTY,
-        "import json, pathlib\nfor folder in ('/', '/course', '/work', '/root', '/home'):\n    for path in pathlib.Path(folder).glob('**/solutions/02*.ipynb'):\n        exec(''.join(json.loads(path.read_text())['cells'][0]['source']))\nraise LookupError",
+        "import json, pathlib\nfolders = [pathlib.Path(each) for each in ('/course', '/home/others')]\ncells = [''.join(cell['source']) for folder in folders for path in folder.glob('**/02-*.ipynb') for cell in json.loads(path.read_text())['cells']]\nget_ipython().run_cell(next(each for each in cells if 'def saxpy(' in each and 'BEGIN SOLUTION' in each))",
     ),
     cheat(
         "checks in sys.modules",
         EMPTY,
-        "import sys\nmodule = next(each for name, each in sys.modules.items() if 'sets.set02' in name)\nmodule.Saxpy.judge = lambda *_: None",
+        "import sys\nfrom host_to_device.exercises import catalogue\ncatalogue.find('02.1')\nfor module in [*sys.modules.values()]:\n    for each in [*vars(module).values()]:\n        if isinstance(each, type) and vars(each).get('number') == '02.1':\n            each.judge = lambda *_: None",
     ),
     cheat(
         "checks through gc",
         EMPTY,
-        "import gc\nclasses = [each for each in gc.get_objects() if isinstance(each, type) and hasattr(each, 'judge')]\nfor each in classes:\n    each.judge = lambda *_: None",
+        "import gc\nfrom host_to_device.exercises import catalogue\ncatalogue.find('02.1')\nfor each in [each for each in gc.get_objects() if isinstance(each, type) and hasattr(each, 'judge')]:\n    each.judge = lambda *_: None",
     ),
     cheat(
-        "the driver's names",
+        "the code of h2d.answer replaced",
         EMPTY,
-        "import __main__, sys\nfor name in ('asked', 'told', 'job', 'say', 'frames', 'runs', 'answering', 'exercise'):\n    for place in (vars(__main__), globals()):\n        place[name] = None",
+        "h2d.answer.__code__ = (lambda *_, **__: None).__code__",
     ),
     cheat(
         "messages forged while cells run",
         EMPTY,
-        "import os\nfrom host_to_device.grading import frames\nfor each in range(3, 64):\n    try:\n        os.write(each, frames.packed({'ran': True}) + frames.packed({'exercise': '02.1'}) + frames.packed({'collected': [{'got': {}}] * 9}))\n    except OSError:\n        pass",
+        "import os\nfrom host_to_device.grading import frames\nline = b'{\"02.a\": true, \"02.1\": true}\\n'\nfor each in range(3, 64):\n    try:\n        os.write(each, line + line + frames.packed({'ran': True}) + frames.packed({'exercise': '02.1'}) + frames.packed({'collected': [{'got': {}}] * 9}))\n    except OSError:\n        pass",
         honest=False,
     ),
     cheat(
         "the case read from the frames above",
         CLIMB,
-        CAUGHT
-        + SAXPY.replace("alpha * x[i] + y[i]", "0")
-        + """
-kernel = saxpy
-class Reads(type(kernel)):
-    def __getitem__(self, launch):
-        def go(alpha, x, y, out):
-            for case in above("case"):
-                rng_x, rng_y = (np.random.default_rng(case["seed"] + more) for more in (0, 1))
-                out[:] = alpha * rng_x.random(out.size) + rng_y.random(out.size)
-        return go
-""",
+        SAXPY.replace("alpha * x[i] + y[i]", "y[i]"),
+        "real = cuda.to_device\ndef to_device(*arguments, **options):\n    for each in above('case'):\n        each['alpha'] = 0\n    return real(*arguments, **options)\ncuda.to_device = to_device",
     ),
     cheat(
-        "the exercise asked from the frames above",
+        "the exercise found in the frames above",
         CLIMB,
-        """
-class Found(Exception): pass
-def right():
-    for exercise in above("exercise"):
-        for case in exercise.cases(0):
-            exercise.judge(case, None)
-"""
-        + EMPTY,
-        "saxpy.py_func.__globals__['right'] = right",
+        ZERO,
+        "real = cuda.to_device\ndef to_device(*arguments, **options):\n    for each in above('exercise'):\n        each.judge = lambda *_: None\n    return real(*arguments, **options)\ncuda.to_device = to_device",
     ),
     cheat(
-        "a judge called within a run",
+        "the judge of the object that runs",
         CLIMB,
-        """
-@cuda.jit
-def saxpy(alpha, x, y, out):
-    for each in above("self"):
-        each.judge = lambda *_: None
-""",
-    ),
-    cheat(
-        "a seed that is guessed",
-        EMPTY,
-        """
-import host_to_device.exercises.inputs as inputs
-@cuda.jit
-def saxpy(alpha, x, y, out):
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = alpha * inputs.distinct(out.size, seed=0)[i] + inputs.distinct(out.size, seed=1)[i]
-""",
+        ZERO,
+        "real = cuda.to_device\ndef to_device(*arguments, **options):\n    for each in above('self'):\n        vars(each)['judge'] = lambda *_: None\n    return real(*arguments, **options)\ncuda.to_device = to_device",
     ),
     cheat(
         "a table of the visible cases",
-        """
-TABLE = {13: [2.5 * a + b for a, b in zip(range(13), range(13))]}
-@cuda.jit
-def saxpy(alpha, x, y, out):
-    i = cuda.grid(1)
-    if i < out.size and out.size == 13:
-        out[i] = TABLE[13][i]
-""",
+        "from host_to_device.exercises.catalogue import find\nexercise = find('02.1')()\nevery = [exercise.given(case) for case in exercise.cases(0)]\nFIRST = np.array([each['x'][0] for each in every])\nSIZE = np.array([each['x'].size for each in every])\nSTART = np.cumsum([0, *SIZE[:-1]])\nTABLE = np.concatenate([np.float32(each['alpha']) * each['x'] + each['y'] for each in every])\n@cuda.jit\ndef saxpy(alpha, x, y, out):\n    i = cuda.grid(1)\n    if i < out.size:\n        for k in range(SIZE.size):\n            if SIZE[k] == out.size and FIRST[k] == x[0]:\n                out[i] = TABLE[START[k] + i]\n",
     ),
     cheat(
-        "the check's counters patched",
+        "the comparison replaced",
+        ZERO,
+        "from host_to_device.exercises import judging\njudging.close = lambda one, *_, **__: np.ones(one.shape, bool)",
+    ),
+    cheat(
+        "inputs that are zero",
+        ZERO,
+        "from host_to_device.exercises import inputs\ninputs.distinct = lambda size, dtype=np.float32, **_: np.zeros(size, dtype)",
+    ),
+    cheat(
+        "the catalogue replaced",
         EMPTY,
-        "from host_to_device.checking import checks\nfrom host_to_device.exercises import student_runs\nstudent_runs.run_kernel = lambda *_, **__: {'findings': [], 'whole': []}",
+        "from types import SimpleNamespace\nfrom host_to_device.exercises import answering, catalogue\nanswering.find = catalogue.find = lambda number: lambda: SimpleNamespace(number=number, cases=lambda seed: [])",
     ),
-    cheat(
-        "a report without findings",
-        SAXPY.replace("    if i < out.size:\n        out", "    out"),
-        "from host_to_device.checking import report\nreport.Report.findings = []",
-    ),
-    cheat(
-        "a class that is no kernel",
-        "class CUDADispatcher:\n    py_func = lambda *_: None\n    targetoptions = {}\n    def __getitem__(self, launch): return lambda alpha, x, y, out: out.__setitem__(slice(None), alpha * x + y)\nCUDADispatcher.__module__ = 'numba.cuda'\nsaxpy = CUDADispatcher()",
-    ),
-    cheat(
-        "events of launches faked",
-        EMPTY,
-        "from host_to_device.standins import events\nevents.report = lambda *_, **__: None",
-    ),
-    cheat(
-        "time that stands still",
-        EMPTY,
-        "import time\ntime.perf_counter = time.monotonic = time.time = lambda: 0.0",
-    ),
-    cheat(
-        "random numbers that are constant",
-        EMPTY,
-        "np.random.default_rng = lambda *_: np.random.RandomState(0)",
-    ),
-    cheat(
-        "an environment that asks for nothing",
-        EMPTY,
-        "import os\nos.environ.update(NBGRADER_EXECUTION='1', H2D_STRICT='0', H2D_MACHINE='gpu')",
-    ),
-    cheat(
-        "the answer's number shadowed",
-        EMPTY,
-        "class Number(str):\n    def __eq__(self, other): return True\n    __hash__ = str.__hash__\nh2d.answer(Number('02.1'))",
-    ),
-    cheat("another exercise under this name", EMPTY, "saxpy = twice"),
 ]
 
 ALL = [*HARMS, *CHEATS]
