@@ -253,11 +253,11 @@ CHEATS = [
     cheat(
         "checks on disk",
         EMPTY,
-        "import json, pathlib\nfolders = [pathlib.Path(each) for each in ('/course', '/home/others')]\ncells = [''.join(cell['source']) for folder in folders for path in folder.glob('**/02-*.ipynb') for cell in json.loads(path.read_text())['cells']]\ncheck = next(each for each in cells if 'class Saxpy(' in each)\nget_ipython().run_cell(check.replace('def judge(', 'def judge(self, *_): pass\\n\\n    def unused('))",
+        "import json, pathlib\nfolders = [pathlib.Path(each) for each in ('/course', '/tmp/others')]\ncells = [''.join(cell['source']) for folder in folders for path in folder.glob('**/02-*.ipynb') for cell in json.loads(path.read_text())['cells']]\ncheck = next(each for each in cells if 'class Saxpy(' in each)\nget_ipython().run_cell(check.replace('def judge(', 'def judge(self, *_): pass\\n\\n    def unused('))",
     ),
     cheat(
         "the solutions on disk",
-        "import json, pathlib\nfolders = [pathlib.Path(each) for each in ('/course', '/home/others')]\ncells = [''.join(cell['source']) for folder in folders for path in folder.glob('**/02-*.ipynb') for cell in json.loads(path.read_text())['cells']]\nget_ipython().run_cell(next(each for each in cells if 'def saxpy(' in each and 'BEGIN SOLUTION' in each))",
+        "import json, pathlib\nfolders = [pathlib.Path(each) for each in ('/course', '/tmp/others')]\ncells = [''.join(cell['source']) for folder in folders for path in folder.glob('**/02-*.ipynb') for cell in json.loads(path.read_text())['cells']]\nget_ipython().run_cell(next(each for each in cells if 'def saxpy(' in each and 'BEGIN SOLUTION' in each))",
     ),
     cheat(
         "checks in sys.modules",

@@ -58,7 +58,7 @@ def effects(names, folder, seconds):
         *(word for name in sandbox.LINKS if Path("/", name).is_symlink() for word in sandbox._link(name)),
         *(word for each in python for word in ("--ro-bind", each, each)),
         *("--bind", str(course), "/course", "--ro-bind", str(ROOT / "solutions"), "/course/solutions"),
-        *("--bind", str(others), "/home/others", "--bind", str(result.parent), "/result"),
+        *("--bind", str(others), "/tmp/others", "--bind", str(result.parent), "/result"),
         *("--ro-bind", str(folder / "batch"), "/batch"),
         *(word for name, value in settings.items() for word in ("--setenv", name, value)),
         *("--setenv", "H2D_PROGRESS", "off", "--chdir", "/tmp/home", "--"),
