@@ -101,6 +101,8 @@ def test_a_right_kernel_is_not_accused(name):
 )
 def test_a_wrong_kernel_is_found(name, kind, line):
     report = checked(name, seconds=1 if name == "forever" else 30)
+    if name == "forever" and not report.findings:  # the machine does other things: the longer time decides
+        report = checked(name)
     assert [finding.kind for finding in report.findings] == [kind], str(report)
     found = report.findings[0]
     assert line in linecache.getline(found.file, found.lines[0])

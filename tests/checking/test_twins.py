@@ -19,9 +19,9 @@ from tests.checking.raw_twins import TWINS  # noqa: E402
 EXAMPLES = sorted(path.stem for path in HERE.glob("*.py"))
 
 
-def checked(twin):
+def checked(twin, **options):
     arguments = [cp.asarray(each) if isinstance(each, np.ndarray) else each for each in twin.arguments()]
-    check = h2d.check(cp.RawKernel(twin.source, twin.kernel), **twin.options)
+    check = h2d.check(cp.RawKernel(twin.source, twin.kernel), **twin.options | options)
     sizes = [each if isinstance(each, tuple) else (each,) for each in (twin.grid, twin.block)]
     return check[sizes[0], sizes[1]](*arguments)
 
@@ -42,6 +42,8 @@ def test_every_cell_has_a_twin(example):
 def test_a_twin_gives_the_findings_of_its_cell(twin):
     of_page = cells_of(HERE / f"{twin.example}.py")[twin.cell].report
     report = checked(twin)
+    if of_page.findings and not report.findings:  # the machine does other things: the longer time decides
+        report = checked(twin, seconds=30)
     assert [each.kind for each in report.findings] == [each.kind for each in of_page.findings], str(report)
     for found, wanted in zip(report.findings, of_page.findings, strict=True):
         assert (found.space, found.pair) == (wanted.space, wanted.pair), str(report)
