@@ -92,8 +92,8 @@ def pytest_configure(config):
 
 
 def pytest_xdist_auto_num_workers():
-    """Return how many workers `make test` starts: one more than there are cores, as one always waits for a process."""
-    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else 2
+    """Return how many workers `make test` starts: one for each core."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
 
 
 @pytest.hookimpl(tryfirst=True)  # before nbval starts the kernel
