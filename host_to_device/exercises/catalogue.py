@@ -112,11 +112,20 @@ def _made(name: str, path: Path) -> ModuleType:
     checks = [cell for cell in cells if "check" in cell["metadata"].get("tags", ())]
     source = "\n\n\n".join("".join(cell["source"]) for cell in checks)
     title = "".join(cells[0]["source"]).split("\n")[0].partition(":")[2].strip()
+    return module_of(name, source, f"The checks of {path.name}.", TITLE=f"{title[:1].upper()}{title[1:]}")
+
+
+def module_of(name: str, source: str, doc: str = "", **known: Any) -> ModuleType:
+    """Run the source of checks as a module below SETS; return it, with `known` as names that it has from the beginning."""
     # A file of ours, though it does not exist: the stand-in reads a kernel's lines, and looks for the caller in others.
     file = str(FOLDERS[0] / f"{name.rpartition('.')[2]}.py")
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    module = ModuleType(name, f"The checks of {path.name}.")
-    vars(module).update(__file__=file, TITLE=f"{title[:1].upper()}{title[1:]}")
-    exec(compile(source, file, "exec"), vars(module))
-    sys.modules[name] = module
+    module = ModuleType(name, doc)
+    vars(module).update(known, __file__=file)
+    sys.modules[name] = module  # a dataclass looks for its module while it runs
+    try:
+        exec(compile(source, file, "exec"), vars(module))
+    except BaseException:  # the next call tries again, such as when a package has been installed
+        del sys.modules[name]
+        raise
     return module

@@ -11,7 +11,7 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -146,17 +146,11 @@ def here(
     notebooks
         The cells of each.
     """
-    waiting = list(enumerate(notebooks))
-    running: dict[Future[marking.Marked], int] = {}
     with ThreadPoolExecutor(jobs) as pool:
+        places = {pool.submit(mark, each): place for place, each in enumerate(notebooks)}
         try:
-            while waiting or running:
-                while waiting and len(running) < jobs:
-                    place, cells_of = waiting.pop(0)
-                    running[pool.submit(mark, cells_of)] = place
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
-                    yield running.pop(future), future.result()
+            for future in as_completed(places):
+                yield places[future], future.result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import linecache
 import re
-import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -69,15 +67,8 @@ def _name(file: str) -> str:
 
 
 def _module(file: str, source: str) -> ModuleType:
-    name = _name(file)
-    place = str(catalogue.FOLDERS[0] / f"{name.rpartition('.')[2]}.py")
-    linecache.cache[place] = (len(source), None, source.splitlines(True), place)
-    module = ModuleType(name)
-    vars(module)["__file__"] = place
-    sys.modules[name] = module
     try:
-        exec(compile(source, place, "exec"), vars(module))
+        return catalogue.module_of(_name(file), source)
     except Exception as problem:
         said = str(problem).splitlines() or [""]
         raise BadChecks(f"{file} does not run: {type(problem).__name__}: {said[0]}") from None
-    return module
