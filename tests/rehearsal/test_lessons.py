@@ -16,7 +16,7 @@ LESSONS = ("01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "11", "12
 @pytest.mark.slow
 @pytest.mark.one_in(2)  # each week a lesson has either today's versions or Colab's
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize(("lesson", "chosen"), itertools.product(LESSONS, ("today", "colab")))
+@pytest.mark.parametrize(("lesson", "chosen"), [*itertools.product(LESSONS, ("today", "colab"))])
 def test_no_cell_of_a_lesson_fails(environment_of, rehearsal_environment, chosen, lesson):
     if chosen == "colab" and not versions.torch_for_cpu():
         pytest.skip("the lessons import PyTorch, and there is no build of it for the CPU here")
