@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from functools import cache
 
 import pytest
 from xdist.scheduler import LoadFileScheduling
@@ -121,13 +122,14 @@ def pytest_report_header():
 def pytest_collection_modifyitems(config, items):
     """Move files to the front and to the end; within a file the order stays. Mark what only `make test-all` runs."""
 
-    def place(item) -> int:
+    @cache
+    def place(file: str) -> int:
         for at, start in enumerate(FIRST):
-            if item.nodeid.startswith(start):
+            if file.startswith(start):
                 return at
-        return len(FIRST) + next((at for at, start in enumerate(LAST, 1) if item.nodeid.startswith(start)), 0)
+        return len(FIRST) + next((at for at, start in enumerate(LAST, 1) if file.startswith(start)), 0)
 
-    items.sort(key=place)
+    items.sort(key=lambda item: place(item.nodeid.partition("::")[0]))
     for item in items:
         if item.nodeid.startswith("solutions/") and not item.nodeid.startswith(WITH_A_KERNEL):
             item.add_marker("slow")
