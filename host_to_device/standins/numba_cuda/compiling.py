@@ -636,7 +636,10 @@ def _name(module: Module, arguments: tuple[types.Type, ...]) -> str:
     program = module.program
     trees = [ast.dump(each.tree) for each in (program.kernel, *program.functions.values())]
     key = "".join(
-        [_version(), module.head, *trees, repr(module.shared), str(module.shared_types()), str(arguments)]
+        [
+            *(_version(), module.head, *trees, repr(module.shared), str(module.shared_types())),
+            *(str(arguments), f"debug={program.debug}"),
+        ]
     )
     return f"{program.kernel.name}_{hashlib.sha256(key.encode()).hexdigest()[:20]}"
 
