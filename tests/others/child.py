@@ -9,6 +9,8 @@ import importlib
 import json
 import os
 import re
+import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,15 @@ SECONDS = float(os.environ["OTHERS_SECONDS"])
 MOST = int(os.environ["OTHERS_MOST"])
 MOST_OF_FILE = int(os.environ["OTHERS_MOST_OF_FILE"])
 SEED = "1"  # another seed chooses other variants of the tests with parameters
+
+
+def end_with_runner(pipe):
+    """End this process, and all that it has started, when the process that runs it is no longer there."""
+    os.read(pipe, 1)
+    os.killpg(0, signal.SIGKILL)
+
+
+threading.Thread(target=end_with_runner, args=(os.dup(0),), daemon=True).start()  # pytest changes stdin later
 
 
 def pytest_configure(config):

@@ -119,7 +119,13 @@ def _process(suite: Suite, file: str, lines: Path, done: Path, seconds: float, f
     }
     with open(lines.with_name("printed"), "w+") as printed:
         process = subprocess.Popen(
-            command, cwd=folder, env=environment, stdout=printed, stderr=printed, start_new_session=True
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.PIPE,  # it ends with this process: `child` waits for that
+            stdout=printed,
+            stderr=printed,
+            start_new_session=True,
         )
         try:
             status = process.wait(max(seconds, 1))

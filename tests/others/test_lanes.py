@@ -1,5 +1,12 @@
 """The runner of other people's tests, and the lists of what is expected to fail."""
 
+import contextlib
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
 import pytest
 
 from tests.others import running, suites
@@ -58,6 +65,45 @@ def test_each_test_has_an_outcome_however_it_ends(suite):
     assert found["test_hangs"].why == "the test takes longer than 2 s"
     assert found["test_ends_the_process"].why.startswith("exit status 7")
     assert "in a part" in found["TestCase::test_parts"].why
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["terminated", "killed"])
+def test_the_process_of_a_file_ends_with_the_runner(suite, number, tmp_path):
+    written = tmp_path / "process"
+    (suite.folder / "test_waits.py").write_text(
+        f"import os, subprocess, sys, time\nfrom pathlib import Path\n\ndef test_waits():\n"
+        f"    inner = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        f"    Path({str(written)!r}).write_text(f'{{os.getpid()}} {{inner.pid}} ')\n    time.sleep(60)\n"
+    )
+    runner = subprocess.Popen(
+        [
+            *(sys.executable, "-c"),
+            f"from tests.others import running\nrunning.PATH = [{str(tmp_path)!r}]\n"
+            f"running.outcomes(running.{suite!r}, 'test_waits.py')".replace("PosixPath", "running.Path"),
+        ],
+        cwd=running.ROOT,
+    )
+    until(lambda: written.exists() and written.read_text().endswith(" "))
+    processes = [int(each) for each in written.read_text().split()]
+    assert len(processes) == 2 and not any(map(has_ended, processes))
+    runner.send_signal(number)
+    runner.wait()
+    until(lambda: all(map(has_ended, processes)))
+
+
+def until(condition):
+    """Wait until a condition holds, a minute at most."""
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def has_ended(process):
+    """Return whether a process is no longer there, or waits for its parent to ask how it ended."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return psutil.Process(process).status() == psutil.STATUS_ZOMBIE
+    return True
 
 
 def test_a_file_that_cannot_be_imported_has_failed(suite):

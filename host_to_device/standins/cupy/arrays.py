@@ -489,7 +489,7 @@ class ndarray(Operators, methods.Calculation, Base):
     def __dlpack__(
         self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
     ) -> Any:
-        return exchange.capsule(self, dl_device, copy, stream)
+        return exchange.capsule(self, dl_device, copy, stream, max_version)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return 2, 0  # DLPack's kDLCUDA, device 0

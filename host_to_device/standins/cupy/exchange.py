@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins.cupy.base import NUMBERS, Base, adopt, view_of
+from host_to_device.standins.cupy.cuda.memory import ManagedMemory, PooledMemory, memory_of
 from host_to_device.standins.numba_cuda.memory import MARK
 
 # DLPack's DLDeviceType: https://dmlc.github.io/dlpack/latest/c_api.html
 CPU, CUDA = 1, 2
-DEVICE_TYPE_OFFSET = ctypes.sizeof(ctypes.c_void_p)  # of DLTensor.device.device_type
+# Of DLTensor.device.device_type, by the name of the capsule: version 1 has a version, a context, a function and flags first.
+DEVICE_TYPE_OFFSET = {b"dltensor": 8, b"dltensor_versioned": 8 + 3 * 8 + 8}
 
 
 def interface(array: Any, stream: int) -> dict[str, Any]:
@@ -41,15 +43,22 @@ _api.PyCapsule_GetPointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
 
 def device_of(tensor: Any) -> ctypes.c_int32:
     """Return the field of a DLPack capsule that holds the type of its device."""
-    address = _api.PyCapsule_GetPointer(tensor, b"dltensor")
-    return ctypes.c_int32.from_address(address + DEVICE_TYPE_OFFSET)
+    name = b"dltensor_versioned" if '"dltensor_versioned"' in repr(tensor) else b"dltensor"
+    address = _api.PyCapsule_GetPointer(tensor, name)
+    return ctypes.c_int32.from_address(address + DEVICE_TYPE_OFFSET[name])
 
 
-def capsule(array: Any, dl_device: tuple[int, int] | None, copy: bool | None, stream: Any = None) -> Any:
-    """Return a DLPack capsule of an array.
+def capsule(
+    array: Any,
+    dl_device: tuple[int, int] | None,
+    copy: bool | None,
+    stream: Any = None,
+    max_version: tuple[int, int] | None = None,
+) -> Any:
+    """Return a DLPack capsule of an array, of version 1 if `max_version` allows that.
 
     The capsule names a CUDA device, so that libraries refuse it as they refuse a GPU's memory. If `dl_device` is the
-    host, the capsule holds a copy on the host.
+    host, the capsule holds a copy on the host, or the array's own memory if that is managed.
 
     Raises
     ------
@@ -58,10 +67,13 @@ def capsule(array: Any, dl_device: tuple[int, int] | None, copy: bool | None, st
     BufferError
         If `dl_device` is another device, or `copy` is True for a copy on the device.
     """
+    versions = {"max_version": tuple(max_version)} if max_version is not None and max_version[0] >= 1 else {}
     if dl_device is not None and tuple(dl_device) == (CPU, 0):
+        if not copy and is_managed(array._array):
+            return array._array.__dlpack__(**versions)
         if copy is False:
             raise ValueError("GPU memory cannot be exported to CPU without copy.")
-        return array.get().__dlpack__()
+        return array.get().__dlpack__(**versions)
     if copy:
         raise BufferError("copy=True only supported for copy to CPU.")
     if dl_device is not None and tuple(dl_device) != (CUDA, 0):
@@ -77,9 +89,17 @@ def capsule(array: Any, dl_device: tuple[int, int] | None, copy: bool | None, st
             "Please report this problem to the library as this violates the DLPack protocol.",
             stacklevel=3,
         )
-    tensor = array._array.__dlpack__()
+    tensor = array._array.__dlpack__(**versions)
     device_of(tensor).value = CUDA
     return tensor
+
+
+def is_managed(array: np.ndarray) -> bool:
+    """Return whether host and device share an array's memory, of a pool or outside of one."""
+    memory = memory_of(array)
+    if isinstance(memory, PooledMemory):
+        memory = memory_of(memory._bytes)
+    return isinstance(memory, ManagedMemory)
 
 
 class Tensor:

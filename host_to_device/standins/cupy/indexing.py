@@ -82,6 +82,8 @@ def index_of(item: Any) -> Any:
     if isinstance(item, Base):
         array = item._array
     elif isinstance(item, bool | np.bool_ | list | tuple | np.ndarray):
+        if isinstance(item, list | tuple):
+            item = type(item)(to_device(each, copy=None) if is_foreign(each) else each for each in item)
         try:
             array = to_device(item)._array
         except ValueError:
@@ -95,7 +97,7 @@ def index_of(item: Any) -> Any:
             array = array.astype(np.int32)
     elif np.isscalar(item):
         return int(item)
-    elif hasattr(item, "__cuda_array_interface__") or hasattr(item, "__cupy_get_ndarray__"):
+    elif is_foreign(item):
         array = to_device(item, copy=None)._array
     else:
         try:
@@ -107,6 +109,13 @@ def index_of(item: Any) -> Any:
             f"arrays used as indices must be of integer or boolean type. (actual: {array.dtype.type})"
         )
     return array
+
+
+def is_foreign(item: Any) -> bool:
+    """Return whether an object is an array of another library, or stands for one, on the device."""
+    return not isinstance(item, Base | np.ndarray | np.generic) and (
+        hasattr(item, "__cuda_array_interface__") or hasattr(item, "__cupy_get_ndarray__")
+    )
 
 
 def whole(item: slice) -> slice:

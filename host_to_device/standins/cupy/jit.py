@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import itertools
 import linecache
 import textwrap
 from collections.abc import Callable
@@ -52,6 +53,8 @@ shared_memory, laneid = JitName("shared_memory"), JitName("laneid")
 globals()["range"] = _unrolled = JitName("range")  # CuPy's name for a loop that the compiler may unroll
 
 OURS = "__cuda"  # what the translated source calls the stand-in for numba.cuda
+_numbers = itertools.count(1)  # of translations
+MADE = "__made"  # the beginning of the names of device functions that it makes
 
 
 NOT_HERE = ("cg", "cub", "thrust")  # of cupyx.jit
@@ -113,6 +116,8 @@ class JitRawKernel:
         ------
         TypeError
             If an argument has another type.
+        ValueError
+            If a function of the kernel calls itself.
         CUDADriverError
             If the launch exceeds the device's limits.
         """
@@ -125,7 +130,7 @@ class JitRawKernel:
             else:
                 raise TypeError(f"{type(each)} is not supported for RawKernel")
         if self._kernel is None:
-            self._kernel = numba_cuda.jit(translated(self._function))
+            self._kernel = compiled(self._function)
         sizes = [tuple(max(1, int(each)) for each in (*size, 1, 1)[:3]) for size in (grid, block)]
         try:
             launch = self._kernel[(*sizes, 0, shared_mem)]
@@ -149,6 +154,20 @@ class JitRawKernel:
     cached_codes = cached_code
 
 
+def compiled(function: Callable) -> Any:
+    """Return the kernel of a function, which calls no function that calls itself: CuPy has none."""
+    kernel = numba_cuda.jit(translated(function))
+    try:
+        calls_itself, problem = kernel.program.calls_itself, ""
+    except Exception as refused:
+        calls_itself, problem = "calls itself" in str(refused), f" ({refused})"
+        if not calls_itself:
+            raise
+    if calls_itself:
+        raise ValueError(f"Recursive function is not supported.{problem}")
+    return kernel
+
+
 def translated(function: Callable) -> Callable:
     """Translate the names that Numba spells differently; the function's lines keep their numbers.
 
@@ -165,26 +184,35 @@ def translated(function: Callable) -> Callable:
         ) from problem
     source = textwrap.dedent("".join(lines))
     space = {**function.__globals__, **dict(zip(function.__code__.co_freevars, cells(function), strict=True))}
-    changes = replacements(ast.parse(source), space)
-    if not changes:
-        return function
+    tree = ast.parse(source)
+    local = {
+        each.id for each in ast.walk(tree) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+    }
+    local |= {each.arg for each in ast.walk(tree) if isinstance(each, ast.arg)}
+    space = {name: value for name, value in space.items() if name not in local}
     rows = [list(line.encode()) for line in source.splitlines(keepends=True)]
+    decided = without_dead_branches(tree, rows, space)
+    made_functions: dict[str, Any] = {}
+    changes = replacements(ast.parse("".join(bytes(row).decode() for row in rows)), space, made_functions)
+    if not changes and not decided:
+        return function
     for node, text in changes:
         rows[node.lineno - 1][node.col_offset : node.end_col_offset] = list(text.encode())
     text = "".join(bytes(row).decode() for row in rows)
-    filename = f"cupyx.jit/{function.__code__.co_filename}"
+    # A name of its own: the same lines, with other constants, have another text.
+    filename = f"cupyx.jit/{next(_numbers)}/{function.__code__.co_filename}"
     padded = "\n" * (first - 1) + text
     linecache.cache[filename] = (len(padded), None, padded.splitlines(keepends=True), filename)
     tree = ast.parse(text)
     ast.increment_lineno(tree, first - 1)
     definition = tree.body[0]
     definition.decorator_list = []
-    free = [OURS, *function.__code__.co_freevars]
+    free = [OURS, *made_functions, *function.__code__.co_freevars]
     factory = ast.parse(f"def factory({', '.join(free)}):\n    return {definition.name}")
     factory.body[0].body.insert(0, definition)
     made: dict[str, Any] = {}
     exec(compile(ast.fix_missing_locations(factory), filename, "exec"), function.__globals__, made)
-    return made["factory"](numba_cuda, *cells(function))
+    return made["factory"](numba_cuda, *made_functions.values(), *cells(function))
 
 
 def cells(function: Callable) -> list[Any]:
@@ -192,8 +220,63 @@ def cells(function: Callable) -> list[Any]:
     return [cell.cell_contents for cell in function.__closure__ or ()]
 
 
-def replacements(tree: ast.Module, space: dict[str, Any]) -> list[tuple[ast.Call, str]]:
-    """Return the calls to be replaced, from the last to the first, each with its new text."""
+def without_dead_branches(tree: ast.Module, rows: list[list[int]], space: dict[str, Any]) -> bool:
+    """Decide each `if` over constants now, as CuPy does: its other branch becomes `pass`.
+
+    Parameters
+    ----------
+    tree
+        The function's tree.
+    rows
+        The bytes of its lines, which are changed.
+    space
+        The objects behind its global and outer names.
+
+    Returns
+    -------
+    bool
+        Whether there is such an `if`.
+    """
+    todo, decided = list(tree.body[0].body), False
+    while todo:
+        node = todo.pop()
+        branches = [getattr(node, part, []) for part in ("body", "orelse")]
+        value = known(node.test, space) if isinstance(node, ast.If) else None
+        if value is not None:
+            dead = branches.pop(1 if value else 0)
+            is_elif = bool(dead) and isinstance(dead[0], ast.If) and dead[0].col_offset == node.col_offset
+            if node.test.lineno == node.test.end_lineno and not is_elif:
+                decided = True
+                for statement in dead[::-1]:
+                    word = b"pass" if statement is dead[0] else b""
+                    rows[statement.lineno - 1][statement.col_offset :] = [*word, 10]
+                    more = statement.end_lineno - statement.lineno
+                    rows[statement.lineno : statement.end_lineno] = [[10]] * more
+                row = rows[node.test.lineno - 1]
+                row[node.test.col_offset : node.test.end_col_offset] = list(str(value).encode())
+        todo += [each for branch in branches for each in branch]
+    return decided
+
+
+def known(test: ast.expr, space: dict[str, Any]) -> bool | None:
+    """Return the value of a condition over constants and outer numbers; None if it is known only in the kernel."""
+    plain = (ast.Constant, ast.Name, ast.Compare, ast.BoolOp, ast.BinOp, ast.UnaryOp)
+    names = {}
+    for node in ast.walk(test):
+        if isinstance(node, ast.Name):
+            names[node.id] = space.get(node.id, space)
+            if not isinstance(names[node.id], bool | int | float | None):
+                return None
+        elif isinstance(node, ast.expr) and not isinstance(node, plain):
+            return None
+    return bool(eval(compile(ast.Expression(test), "<condition>", "eval"), {"__builtins__": {}}, names))
+
+
+def replacements(tree: ast.Module, space: dict[str, Any], made: dict[str, Any]) -> list[tuple[ast.Call, str]]:
+    """Return the calls to be replaced, from the last to the first, each with its new text.
+
+    Device functions that the source makes at compile time, such as `scaled_by(2)`, are added to `made` by their names.
+    """
     found = []
     inside = (node for statement in tree.body[0].body for node in ast.walk(statement))  # not the decorators
     for node in inside:
@@ -201,11 +284,13 @@ def replacements(tree: ast.Module, space: dict[str, Any]) -> list[tuple[ast.Call
             continue
         name = resolved(node.func, space)
         if isinstance(name, FunctionType) and name.__module__ != "builtins":
-            found.append((node, evaluated(node, name, space)))
+            found.append((node, evaluated(node, name, space, made)))
         elif name is _unrolled:
             if set(each.arg for each in node.keywords) - {"unroll"}:
                 raise TypeError("jit.range() takes start, stop and step, and `unroll`")
             found.append((node, f"range({', '.join(map(ast.unparse, node.args))})"))
+        elif any(name is each for each in SHUFFLES) and node.keywords:
+            found.append((node, shuffled(node, name)))
         elif name is laneid:
             found.append((node, f"{OURS}.laneid"))
         elif name is shared_memory:
@@ -224,8 +309,34 @@ def replacements(tree: ast.Module, space: dict[str, Any]) -> list[tuple[ast.Call
     return sorted(found, key=lambda each: (each[0].lineno, each[0].col_offset), reverse=True)
 
 
-def evaluated(node: ast.Call, function: FunctionType, space: dict[str, Any]) -> str:
-    """Return the text of a number: what a function without `rawkernel` gives for constants, at compile time as in CuPy.
+# The lane that a shuffle reads, for the groups of `w` lanes into which `width` divides a warp; `i` is the thread's own.
+SHUFFLES = {
+    shfl_sync: "({i} & ~({w} - 1)) | ({v} & ({w} - 1))",
+    shfl_up_sync: "{i} - {v} if {i} % {w} >= {v} else {i}",
+    shfl_down_sync: "{i} + {v} if {i} % {w} + {v} < {w} else {i}",
+    shfl_xor_sync: "{i} ^ {v} if {i} ^ {v} <= ({i} | ({w} - 1)) else {i}",
+}
+
+
+def shuffled(node: ast.Call, name: Any) -> str:
+    """Return the text of a shuffle within groups of `width` lanes.
+
+    Raises
+    ------
+    TypeError
+        If it has another keyword, or not three other arguments.
+    """
+    if [each.arg for each in node.keywords] != ["width"] or len(node.args) != 3:
+        raise TypeError(f"jit.{name.name}() takes a mask, a value, a lane or distance, and `width`")
+    mask, value, by, width = map(ast.unparse, [*node.args, node.keywords[0].value])
+    lane = SHUFFLES[name].format(i=f"{OURS}.laneid", v=f"({by})", w=f"({width})")
+    return f"{OURS}.shfl_sync({mask}, {value}, {lane})"
+
+
+def evaluated(node: ast.Call, function: FunctionType, space: dict[str, Any], made: dict[str, Any]) -> str:
+    """Return the text of what a function without `rawkernel` gives for constants, at compile time as in CuPy.
+
+    It is the text of a number, or the name of a device function, which is added to `made`.
 
     Raises
     ------
@@ -240,9 +351,13 @@ def evaluated(node: ast.Call, function: FunctionType, space: dict[str, Any]) -> 
             f"Invalid function call '{function.__name__}': decorate it with @jit.rawkernel(device=True)"
         ) from None
     value = function(*arguments, **named)
+    if getattr(value, "device", False) is True:  # a device function
+        text = f"{MADE}{len(made)}"
+        made[text] = value
+        return text
     if not isinstance(value, int | float | complex):
         raise TypeError(
-            f"{function.__name__}() gives a {type(value).__name__} where the stand-in takes a number"
+            f"{function.__name__}() gives a {type(value).__name__} where the stand-in takes a number or a device function"
         )
     return repr(value)
 
@@ -254,6 +369,10 @@ def constant(node: ast.expr, space: dict[str, Any]) -> Any:
         if isinstance(value, int | float | complex):
             return value
         raise ValueError
+    if isinstance(node, ast.BinOp):
+        left, right = (ast.Constant(constant(each, space)) for each in (node.left, node.right))
+        folded = ast.fix_missing_locations(ast.Expression(ast.BinOp(left, node.op, right)))
+        return eval(compile(folded, "<constant>", "eval"), {"__builtins__": {}})
     return ast.literal_eval(node)
 
 

@@ -87,6 +87,19 @@ def device_array_like(ary: Any, stream: Stream | int = 0) -> DeviceNDArray:
     return device_array(**layout_like(ary), stream=stream)
 
 
+def from_array_like(ary: Any, stream: Stream | int = 0, gpu_data: Any = None) -> DeviceNDArray:
+    """Return what `device_array_like` returns: the name of it in `numba.cuda.cudadrv.devicearray`.
+
+    Raises
+    ------
+    NotImplementedError
+        If memory of the driver's is given as `gpu_data`.
+    """
+    if gpu_data is not None:
+        raise NotImplementedError("the stand-in has no gpu_data: give cuda.as_cuda_array() the array instead")
+    return device_array_like(ary, stream)
+
+
 def pinned_array(
     shape: int | tuple[int, ...], dtype: Any = np.float64, strides: Any = None, order: str = "C"
 ) -> np.ndarray:

@@ -174,10 +174,10 @@ def _short(loop: ast.For) -> bool:
     )
 
 
-# ---- powers
+# ---- operations that numba-cuda compiles otherwise
 
 
-class _Powers(ast.NodeTransformer):
+class _OperationsOfCuda(ast.NodeTransformer):
     """Gives powers and `/=` to helpers, because numba-cuda compiles them otherwise than Numba for the CPU.
 
     It rounds powers of integers to float64, and does not compile `/=` of two integers.
@@ -209,7 +209,7 @@ def _divides_in_place(node: ast.AST) -> bool:
     return isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Div)
 
 
-def _with_powers(program: Program) -> Program:
+def _with_operations_of_cuda(program: Program) -> Program:
     """Return the program with helpers in the place of `**` and around the divisor of `/=`."""
     every = (program.kernel, *program.functions.values())
     nodes = [node for each in every for node in ast.walk(each.tree)]
@@ -217,7 +217,7 @@ def _with_powers(program: Program) -> Program:
         return program
 
     def changed(function: rewriting.Function) -> rewriting.Function:
-        return replace(function, tree=_Powers().visit(copy.deepcopy(function.tree)))
+        return replace(function, tree=_OperationsOfCuda().visit(copy.deepcopy(function.tree)))
 
     functions = {name: changed(each) for name, each in program.functions.items()}
     return replace(program, kernel=changed(program.kernel), functions=functions)
@@ -296,7 +296,7 @@ class Module:
     begin = at_barrier = ""
 
     def __init__(self, program: Program, shared: list[rewriting.SharedArray]) -> None:
-        self.program, self.shared = program, shared = _with_powers(program), shared
+        self.program, self.shared = program, shared = _with_operations_of_cuda(program), shared
         self.objects: dict[str, Any] = {}
         lines = [HEADER]
         for name, value in program.constants.items():
@@ -636,7 +636,10 @@ def _name(module: Module, arguments: tuple[types.Type, ...]) -> str:
     program = module.program
     trees = [ast.dump(each.tree) for each in (program.kernel, *program.functions.values())]
     key = "".join(
-        [_version(), module.head, *trees, repr(module.shared), str(module.shared_types()), str(arguments)]
+        [
+            *(_version(), module.head, *trees, repr(module.shared), str(module.shared_types())),
+            *(str(arguments), f"debug={program.debug}"),
+        ]
     )
     return f"{program.kernel.name}_{hashlib.sha256(key.encode()).hexdigest()[:20]}"
 

@@ -98,11 +98,13 @@ def transpose(a: Any, b: Any = None) -> Any:
     b
         Device array for the result; by default a new one.
     """
+    from host_to_device.standins import events
+    from host_to_device.standins.numba_cuda.layouts import store
     from host_to_device.standins.numba_cuda.memory import auto_device, is_device_memory
 
     given = a if is_device_memory(a) else auto_device(a, user_explicit=True)[0]
-    result = given.transpose()
     if b is None:
-        return result
-    b.copy_to_device(result)
+        return given.transpose()
+    store(b._array, given._array.T)
+    events.operated("transpose")
     return b

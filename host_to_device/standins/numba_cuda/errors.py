@@ -14,10 +14,15 @@ class Disagreement(RuntimeError):
     """Only some threads of a block reach a barrier, and the others do not."""
 
 
-def refusal(text: str) -> Exception:
-    """Return the error for a kernel that Numba's compiler would refuse as well."""
+def refusal(text: str, plain: type[Exception] = TypeError) -> Exception:
+    """Return the error for a kernel that Numba's compiler would refuse as well; `plain` is its class without Numba."""
     try:
         from numba.core.errors import TypingError
     except ImportError:
-        return TypeError(text)
+        return plain(text)
     return TypingError(text)
+
+
+def undefined(function: str, place: str, name: str) -> Exception:
+    """Return the error for a name that a kernel uses and that is nowhere defined."""
+    return refusal(f"{function}(), {place}: NameError: name {name!r} is not defined", NameError)

@@ -24,24 +24,31 @@ def unfit(name: str, part: str, dtype: np.dtype | None) -> str | None:
         The argument's dtype; None if it is not a number.
     """
     kind, size = (dtype.kind, dtype.itemsize) if dtype is not None else ("", 0)
+    got = dtype or "no number"
     wide = kind in "iu" and size in (4, 8)
     if part == "lane":
         good, takes = wide, "the lane as an integer of 32 or 64 bits"
     elif part == "mask" and name.startswith("shfl"):
         good, takes = wide, "a mask of 32 or 64 bits"
     elif part == "mask" and name in VOTES:
-        good, takes = kind in "iu", "an integer as its mask"
+        return (
+            None if kind and kind in "iu" else f"cuda.{name}(): Mask type must be an integer, but got {got}"
+        )
     elif part == "mask" or name in MATCHES:
         good, takes = kind in "iufb", "numbers"
     elif name in VOTES:
-        good, takes = kind in "iub", "an integer or a bool"
+        return (
+            None
+            if kind and kind in "iub"
+            else f"cuda.{name}(): Predicate must be an integer or boolean, but got {got}"
+        )
     elif name.startswith("shfl"):
         good, takes = kind in "if" and size in (4, 8), "int32, int64, float32 or float64"
     elif name.startswith("syncthreads"):
         good, takes = kind in "iu", "an integer (int(condition) of a bool)"
     else:
         return None
-    return None if good and kind else f"cuda.{name}() takes {takes}, but got {dtype or 'no number'}"
+    return None if good and kind else f"cuda.{name}() takes {takes}, but got {got}"
 
 
 @cache

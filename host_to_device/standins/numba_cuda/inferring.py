@@ -23,7 +23,7 @@ import numpy as np
 
 from host_to_device.standins.numba_cuda import array_functions, declarations, vectors
 from host_to_device.standins.numba_cuda.errors import DIVIDED_IN_PLACE, refusal
-from host_to_device.standins.numba_cuda.exchanges import unfit
+from host_to_device.standins.numba_cuda.exchanges import VOTES, unfit
 from host_to_device.standins.numba_cuda.layouts import as_dtype
 from host_to_device.standins.numba_cuda.numbas_types import (
     WIDTH,
@@ -142,6 +142,11 @@ def typed(program: Program, values: Sequence[Any], shared: list[SharedArray]) ->
     if kinds not in program.typed:
         program.typed[kinds] = _Typing(program, shared).program_for(list(kinds))
     return program.typed[kinds]
+
+
+def check(program: Program, kinds: Sequence[Any], shared: list[SharedArray]) -> None:
+    """Refuse a program that Numba refuses for arguments of these types; None is a type that is not known."""
+    _Typing(program, shared).program_for(list(kinds))
 
 
 def kinds_of(values: Sequence[Any]) -> tuple:
@@ -844,12 +849,14 @@ class _Body:
         name = ast.literal_eval(node.args[0])
         pairs = [self.expression(each, environment) for each in node.args[2:]]
         new = _like(node, args=[*node.args[:2], *(each for each, _ in pairs)])
-        if name.startswith("shfl"):
-            kind = full(pairs[1][1])
-            # A thread sees integers of 64 bits here, whatever their type: their width is known in this place only.
-            if isinstance(kind, Number) and (words := unfit(name, "value", np.dtype(kind.code))):
+        # A thread sees integers of 64 bits here, whatever their type: their width is known in this place only.
+        parts = {"value": 1} if name.startswith("shfl") else {"mask": 0, "value": 1} if name in VOTES else {}
+        for part, number in parts.items():
+            kind = full(pairs[number][1])
+            if isinstance(kind, Number) and (words := unfit(name, part, np.dtype(kind.code))):
                 raise self.refuse(node, words)
-            return new, kind
+        if name.startswith("shfl"):
+            return new, full(pairs[1][1])
         return new, EXCHANGES.get(name)
 
     def device_call(self, node: Any, environment: Environment) -> tuple[Tree, Any]:

@@ -6,14 +6,18 @@ import contextlib
 import ctypes
 import enum
 import functools
+import linecache
 import math
+import pickle
 import re
 import reprlib
 import sys
 import threading
 import time
 import types
+import uuid
 import warnings
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -46,6 +50,7 @@ from host_to_device.standins.numba_cuda.interpreting import (
     shared_arrays,
 )
 from host_to_device.standins.numba_cuda.names import DeviceName
+from host_to_device.standins.numba_cuda.numbas_types import Array, of_dtype
 from host_to_device.standins.numba_cuda.settings import HAS_NUMBA, settings_now
 from host_to_device.standins.numba_cuda.streams import check_stream
 from host_to_device.standins.orders import orders
@@ -115,7 +120,7 @@ def check_carveout(value: Any) -> None:
         raise ValueError(f"shared_memory_carveout must be between -1 and 100, got {value}")
 
 
-def warn_of_debugging(debug: bool | None, opt: bool, lineinfo: bool) -> None:
+def warn_of_debugging(debug: bool, opt: bool, lineinfo: bool) -> None:
     """Give Numba's warnings for options that do not go together, if Numba is installed."""
     if not debug or not HAS_NUMBA:
         return
@@ -137,6 +142,15 @@ def warn_of_debugging(debug: bool | None, opt: bool, lineinfo: bool) -> None:
             ),
             stacklevel=3,
         )
+
+
+def of_configuration(name: str, plain: bool) -> bool:
+    """Return an option that Numba's configuration sets, such as `NUMBA_CUDA_DEBUGINFO=1`; `plain` without Numba."""
+    if not HAS_NUMBA:
+        return plain
+    from numba.core import config
+
+    return bool(getattr(config, name, plain))
 
 
 def is_device_function(value: Any) -> bool:
@@ -174,6 +188,7 @@ class CUDADispatcher:
         self.specializations: dict[tuple, CUDADispatcher] = {}
         self.seen: dict[tuple, None] = {}  # types of arguments that no compiled function is for
         self.warned = False  # whether the user was warned that its threads disagree at a barrier
+        self.number = ""  # by which one that is pickled is known
         self.interpreting = 0.0  # seconds that small launches have taken interpreted
         self._program: rewriting.Program | None = None
         self._interpreted: dict[tuple, tuple[rewriting.Program, Callable]] = {}
@@ -182,9 +197,29 @@ class CUDADispatcher:
         kind = "device function" if self.device else "kernel"
         return f"<stand-in {kind} {self.py_func.__name__}>"
 
-    def __reduce__(self) -> str:
-        """Pickle and copy by name, as Python does with functions."""
-        return self.py_func.__qualname__
+    def __reduce__(self) -> str | tuple:
+        """Pickle by name, as Python does with functions; by value what a function or a notebook holds, as Numba does."""
+        found: Any = sys.modules.get(self.__module__)
+        for part in self.__qualname__.split("."):
+            found = getattr(found, part, None)
+        if not HAS_NUMBA or (found is self and self.__module__ != "__main__"):
+            return self.__qualname__
+        from numba import cloudpickle
+
+        self.number = self.number or uuid.uuid4().hex
+        pickled[self.number] = self
+        code = self.py_func.__code__
+        values = self.device, self.given_signatures, self.targetoptions, self.warp_size
+        source = code.co_filename, linecache.getlines(code.co_filename)
+        return unpickled, (self.number, cloudpickle.dumps(self.py_func), source, values)
+
+    def __deepcopy__(self, _: Any) -> CUDADispatcher:
+        """Return the kernel itself, as Python does with functions."""
+        return self
+
+    def __copy__(self) -> CUDADispatcher:
+        """Return the kernel itself, as Python does with functions."""
+        return self
 
     @property
     def program(self) -> rewriting.Program:
@@ -201,6 +236,75 @@ class CUDADispatcher:
             program = inferring.typed(self.program, values, shared)
             self._interpreted[kinds] = program, interpreted(program, lane_helpers(self.warp_size))
         return self._interpreted[kinds]
+
+    def check_signatures(self) -> None:
+        """Refuse now what Numba refuses when it compiles the kernel for its signatures.
+
+        Raises
+        ------
+        TypeError
+            If the kernel uses something that kernels cannot use; Numba's TypingError where Numba is installed.
+        """
+        program = self.program
+        for kinds in self.declared_types():
+            dtypes = [declared_dtype(each) for each in kinds]
+            arrays = rewriting.of_types(program.shared, program.kernel.parameters, dtypes)
+            self.refuse_unaligned_fields(dtypes, arrays, kinds)
+            inferring.check(program, [of_declared(*each) for each in zip(kinds, dtypes, strict=True)], arrays)
+
+    def refuse_unaligned_fields(self, dtypes: list, arrays: list, kinds: tuple) -> None:
+        """Refuse a kernel that uses a record's field that is not aligned, before it runs interpreted.
+
+        Only Numba's compiler knows which fields a kernel uses, so it compiles the kernel.
+
+        Parameters
+        ----------
+        dtypes
+            The dtypes of the arguments.
+        arrays
+            The kernel's shared arrays.
+        kinds
+            Numba's types of the arguments.
+
+        Raises
+        ------
+        numba.core.errors.TypingError
+            With the words of Numba's compiler for CUDA, in one line that names the learner's line.
+        """
+        used = [*arrays, *self.program.constants.values()]
+        every = [
+            *dtypes,
+            *(each if isinstance(each, np.dtype) else getattr(each, "dtype", None) for each in used),
+        ]
+        if not any(map(layouts.has_unaligned_field, every)):
+            return
+        from numba.core import errors
+
+        twin = CUDADispatcher(self.py_func, False, [])  # compiled warps have 32 lanes
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that it runs interpreted, as it does
+                twin.compile_for(kinds, arrays)
+        except errors.TypingError as problem:
+            if "is not aligned" in str(problem):
+                raise
+
+    def compile_for(self, kinds: tuple, arrays: list) -> Compiled | None:
+        """Return the compiled launch function for Numba's types of the arguments; None if only the interpreter can run it."""
+        from numba.core import errors
+
+        from host_to_device.standins.numba_cuda import compiling, explaining
+
+        module = compiling.Module(self.program, arrays)
+        try:
+            return Compiled(*compiling.load(module, kinds))
+        except compiling.NotCompilable as reason:
+            warnings.warn(
+                f"{self.__name__}() runs interpreted, which is slow, because {reason}", stacklevel=5
+            )
+            return None
+        except errors.NumbaError as problem:
+            raise explaining.explain(problem, module) from None
 
     @property
     def overloads(self) -> dict[tuple, Overload]:
@@ -297,6 +401,24 @@ class CUDADispatcher:
         )
 
 
+pickled: weakref.WeakValueDictionary[str, CUDADispatcher] = weakref.WeakValueDictionary()
+
+
+def unpickled(
+    number: str, function: bytes, source: tuple[str, list[str]], values: tuple[bool, list, dict, int]
+) -> CUDADispatcher:
+    """Return the kernel or device function that was pickled by value: the same one in the same process."""
+    if number not in pickled:
+        name, lines = source
+        if not linecache.getlines(name):
+            linecache.cache[name] = sum(map(len, lines)), None, lines, name
+        made = CUDADispatcher(pickle.loads(function), *values)
+        made.number = number
+        pickled[number] = made
+        return made
+    return pickled[number]
+
+
 class Overload:
     """A kernel for one signature: what of it a program can ask on the stand-in."""
 
@@ -333,6 +455,21 @@ class Overload:
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"the stand-in's kernels have no {name}: it belongs to code compiled for a GPU")
+
+
+def declared_dtype(kind: Any) -> np.dtype | None:
+    """Return the dtype of a signature's number, or of its array's elements; None of any other argument."""
+    try:
+        return layouts.as_dtype(getattr(kind, "dtype", kind))
+    except (TypeError, NotImplementedError):
+        return None
+
+
+def of_declared(kind: Any, dtype: np.dtype | None) -> Any:
+    """Return the type of a signature's argument, as `inferring` knows it; None if it has none."""
+    if dtype is None or not hasattr(kind, "ndim"):
+        return None if dtype is None else of_dtype(dtype)
+    return Array(of_dtype(dtype), kind.ndim)
 
 
 def static_shared(arrays: list[rewriting.SharedArray]) -> int:
@@ -421,6 +558,16 @@ class Launch:
                 f"{LAUNCH_FAILED}: {shared:,} bytes of dynamic shared memory; 0 to {MAX_SHARED:,} are there",
             )
         self.stream, self.shared = stream or 0, int(shared)
+
+    @property
+    def griddim(self) -> tuple[int, int, int]:
+        """Numba's name for `grid`."""
+        return self.grid
+
+    @property
+    def blockdim(self) -> tuple[int, int, int]:
+        """Numba's name for `block`."""
+        return self.block
 
     def __repr__(self) -> str:
         return f"<stand-in kernel {self.kernel.__name__}: grid {self.grid}, block {self.block}>"
@@ -555,30 +702,13 @@ class Launch:
     # -- running
 
     def refuse_unaligned_fields(self, values: tuple) -> None:
-        """Refuse a kernel that uses a record's field that is not aligned, before it runs interpreted.
+        """Refuse a kernel that uses a record's field that is not aligned; without Numba, nothing is refused."""
+        if HAS_NUMBA:
+            from numba import typeof
 
-        Only Numba's compiler knows which fields a kernel uses, so it compiles the kernel; without Numba, nothing is refused.
-
-        Raises
-        ------
-        numba.core.errors.TypingError
-            With the words of Numba's compiler for CUDA, in one line that names the learner's line.
-        """
-        used = [*_flat(values), *self.arrays, *self.kernel.program.constants.values()]
-        dtypes = [each if isinstance(each, np.dtype) else getattr(each, "dtype", None) for each in used]
-        if not HAS_NUMBA or not any(map(layouts.has_unaligned_field, dtypes)):
-            return
-        from numba.core import errors
-
-        twin = Launch(CUDADispatcher(self.kernel.py_func, False, []), 1, 1)  # compiled warps have 32 lanes
-        twin.arrays = self.arrays
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # that it runs interpreted, as it does
-                twin.launcher(tuple(map(_as_compiled, values)))
-        except errors.TypingError as problem:
-            if "is not aligned" in str(problem):
-                raise
+            dtypes = [getattr(each, "dtype", None) for each in _flat(values)]
+            kinds = tuple(typeof(_as_compiled(each)) for each in values)
+            self.kernel.refuse_unaligned_fields(dtypes, self.arrays, kinds)
 
     def note_types(self, values: tuple) -> None:
         """Take note of the types of a launch that is interpreted, for `kernel.overloads`."""
@@ -655,26 +785,13 @@ class Launch:
     def launcher(self, values: tuple) -> Compiled | None:
         """Return the compiled launch function for these arguments, or None if only the interpreter can run it."""
         from numba import typeof
-        from numba.core import errors
-
-        from host_to_device.standins.numba_cuda import compiling, explaining
 
         kernel = self.kernel
         kinds = tuple(typeof(value) for value in values)
-        if kinds in kernel.launchers:
-            return kernel.launchers[kinds]
-        if kernel.program.calls_itself:
-            inferring.typed(kernel.program, values, self.arrays)  # it refuses types that change
-        module = compiling.Module(kernel.program, self.arrays)
-        try:
-            kernel.launchers[kinds] = Compiled(*compiling.load(module, kinds))
-        except compiling.NotCompilable as reason:
-            warnings.warn(
-                f"{kernel.__name__}() runs interpreted, which is slow, because {reason}", stacklevel=4
-            )
-            kernel.launchers[kinds] = None
-        except errors.NumbaError as problem:
-            raise explaining.explain(problem, module) from None
+        if kinds not in kernel.launchers:
+            if kernel.program.calls_itself:
+                inferring.typed(kernel.program, values, self.arrays)  # it refuses types that change
+            kernel.launchers[kinds] = kernel.compile_for(kinds, self.arrays)
         return kernel.launchers[kinds]
 
     def run_compiled(
@@ -834,7 +951,7 @@ def jit(
     inline: bool = False,
     link: list | None = None,
     debug: bool | None = None,
-    opt: bool = True,
+    opt: bool | None = None,
     lineinfo: bool = False,
     cache: bool = False,
     **kws: Any,
@@ -866,6 +983,8 @@ def jit(
         raise NotImplementedError("the stand-in cannot link PTX or CUDA C++ into a kernel")
     if kws.get("extensions"):
         raise NotImplementedError("the stand-in has no extensions of kernels' arguments")
+    debug = of_configuration("CUDA_DEBUGINFO_DEFAULT", False) if debug is None else debug
+    opt = of_configuration("OPT", True) if opt is None else opt
     check_carveout(kws.get("shared_memory_carveout"))
     warn_of_debugging(debug, opt, lineinfo)
     if unknown := sorted(set(kws) - ACCEPTED):
@@ -889,7 +1008,7 @@ def jit(
         given = {"inline": inline, "debug": debug, "opt": opt, "lineinfo": lineinfo, **kws}
         made = CUDADispatcher(function, device, signatures, given)
         if signatures and not device and HAS_NUMBA:
-            _ = made.program  # Numba compiles it now, so what it refuses is refused now
+            made.check_signatures()
         return made
 
     return decorate if func_or_sig is None or signatures else decorate(func_or_sig)

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins.numba_cuda import array_functions, declarations, memory, names, vectors
-from host_to_device.standins.numba_cuda.errors import refusal
+from host_to_device.standins.numba_cuda.errors import refusal, undefined
 from host_to_device.standins.numba_cuda.layouts import as_dtype
 from host_to_device.standins.numba_cuda.reading import MISSING, Scope, source_tree, where
 
@@ -182,6 +182,7 @@ class Rewriter(ast.NodeTransformer):
         self.waits = False
         self.inside = 0  # depth of functions within the kernel
         self.target = ""  # the target of the assignment that is being rewritten
+        self.starred: set[int] = set()  # the starred arguments of calls, by `id`
 
     def refuse(self, node: ast.AST, text: str) -> Exception:
         return refusal(f"{self.function.__name__}(), {where(self.function, node.lineno)}: {text}")
@@ -204,12 +205,28 @@ class Rewriter(ast.NodeTransformer):
             raise self.refuse(node, f"{refused} cannot be used in a kernel")
         return super().generic_visit(node)
 
+    def visit_Starred(self, node: ast.Starred) -> ast.AST:
+        if id(node) not in self.starred:
+            return self.generic_visit(node)
+        node.value = self.visit(node.value)
+        return node
+
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         if self.is_grid_group(node.value):  # its name stands for the group wherever it is read
             self.builder.cooperative = True
             return ast.copy_location(ast.Pass(), node)
         self.target = ast.unparse(node.targets[0])
+        if isinstance(node.targets[0], ast.Name) and (position := self.position(node.value)):
+            node.value = _expression(f"{PREFIX}vector_int32x3({position})", node.value)
+            return node
         return self.generic_visit(node)
+
+    def position(self, node: ast.expr) -> str:
+        """Return the text of the three numbers of `cuda.threadIdx` or another position as a whole; else nothing."""
+        value = self.scope.resolve(node)
+        if not isinstance(value, names.Namespace) or f"{value.name}.z" not in POSITION:
+            return ""
+        return ", ".join(f"{THREAD}[{POSITION[f'{value.name}.{axis}']}]" for axis in "xyz")
 
     def is_grid_group(self, node: ast.expr) -> bool:
         return isinstance(node, ast.Call) and self.scope.resolve(node.func) is names.cg.this_grid
@@ -270,9 +287,7 @@ class Rewriter(ast.NodeTransformer):
         value = self.scope.resolve(node)
         if value is MISSING:
             if isinstance(node, ast.Name) and node.id not in self.scope.local:
-                raise NameError(
-                    f"{self.function.__name__}(), {where(self.function, node.lineno)}: name {node.id!r} is not defined"
-                )
+                raise undefined(self.function.__name__, where(self.function, node.lineno), node.id)
             self.check_attribute(node)
             return node
         if isinstance(value, names.DeviceName):
@@ -324,9 +339,10 @@ class Rewriter(ast.NodeTransformer):
         ):
             self.builder.cooperative = True
             callee = names.grid_group.sync
-        starred = any(isinstance(argument, ast.Starred) for argument in node.args)
-        if starred and (callee is MISSING or not self.builder.is_device_function(callee)):
-            raise self.refuse(node, "a starred argument can only be given to a device function")
+        starred = [argument for argument in node.args if isinstance(argument, ast.Starred)]
+        if starred and (callee is print or isinstance(callee, names.DeviceName)):
+            raise self.refuse(node, f"{ast.unparse(node.func)}() takes no starred argument in a kernel")
+        self.starred |= set(map(id, starred))
         if isinstance(callee, names.DeviceName):
             return self.device_call(node, callee.name)
         if callee is MISSING:
@@ -355,6 +371,12 @@ class Rewriter(ast.NodeTransformer):
             )
         if (getattr(callee, "__module__", "") or "").startswith(__package__):
             raise self.refuse(node, f"cuda.{name}() belongs to the host: call it outside of the kernel")
+        if getattr(callee, "_can_compile", True) is False:  # of Numba's functions for the CPU
+            raise self.refuse(
+                node,
+                f"{name}() is compiled for the CPU alone (Untyped global name {name!r}: using cpu function on device), "
+                "because its decorator has a signature: decorate it with @cuda.jit(device=True)",
+            )
         if isinstance(callee, types.FunctionType) and not self.builder.is_library(callee):
             raise self.refuse(
                 node,
@@ -466,10 +488,14 @@ class Rewriter(ast.NodeTransformer):
     def print_call(self, node: ast.Call) -> ast.AST:
         if node.keywords:
             raise self.refuse(node, "print in a kernel takes no keyword arguments")
-        node.args = [
-            argument if isinstance(argument, ast.Constant) else self.visit(argument) for argument in node.args
-        ]
+        node.args = [self.printed(argument) for argument in node.args]
         return node
+
+    def printed(self, node: ast.expr) -> ast.AST:
+        """Return an argument of `print`: a text stays, and a thread's index is a plain tuple."""
+        if position := self.position(node):
+            return _expression(f"({position})", node)
+        return node if isinstance(node, ast.Constant) else self.visit(node)
 
     def device_call(self, node: ast.Call, name: str) -> ast.AST:
         """Return the replacement of `cuda.<name>(…)`."""
@@ -827,6 +853,15 @@ def with_depth(function: Function) -> None:
             f"{function.original.__name__}(), {place}: cannot type infer runaway recursion: it always calls itself"
         )
     for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Return)
+            and isinstance(node.value, ast.Tuple)
+            and _calls(node.value.elts, name)
+        ):
+            raise refusal(
+                f"{function.original.__name__}(), {where(function.original, node.lineno)}: Return type of recursive "
+                "function does not converge: each call puts the tuple of the next one into its own"
+            )
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name:
             node.keywords.append(ast.keyword(DEPTH, _expression(f"{DEPTH} + 1", node)))
     words = f"more than {MOST_CALLS} calls within each other; a thread's stack on a GPU holds far fewer"
@@ -837,6 +872,16 @@ def with_depth(function: Function) -> None:
     tree.args.args.append(ast.arg(DEPTH))
     tree.args.defaults.append(ast.Constant(0))
     ast.fix_missing_locations(tree)
+
+
+def _calls(parts: list[ast.expr], name: str) -> bool:
+    """Return whether one of these parts of a tuple, or of a tuple within it, is a call of the function itself."""
+    return any(
+        _calls(each.elts, name)
+        if isinstance(each, ast.Tuple)
+        else isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id == name
+        for each in parts
+    )
 
 
 def _always_calls(body: list[ast.stmt], name: str) -> bool:
@@ -937,7 +982,7 @@ def program(
     OSError
         If the source is not available.
     NameError
-        If the kernel uses a name that is not defined.
+        If the kernel uses a name that is not defined; Numba's TypingError where Numba is installed.
     TypeError
         If the kernel uses something that kernels cannot use; Numba's TypingError where Numba is installed.
     """

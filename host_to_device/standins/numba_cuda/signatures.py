@@ -96,11 +96,19 @@ def _as(kind: types.Type, value: Any) -> Any:
     found = typeof(value)
     mismatch = TypeError(f"{found} is given where the signature says {kind}")
     if isinstance(kind, types.Array):
-        if not isinstance(found, types.Array) or (found.dtype, found.ndim) != (kind.dtype, kind.ndim):
+        if not isinstance(found, types.Array) or found.ndim != kind.ndim:
             raise mismatch
         if kind.layout != "A" and found.layout != kind.layout:
             raise mismatch
-        return value
+        if found.dtype == kind.dtype:
+            return value
+        pair = found.dtype, kind.dtype
+        if (
+            all(isinstance(each, types.Integer) for each in pair)
+            and len({each.bitwidth for each in pair}) == 1
+        ):
+            return value.view(numpy_support.as_dtype(kind.dtype))  # the kernel reads the bits, as on a GPU
+        raise mismatch
     if isinstance(kind, types.Number | types.Boolean):
         dtype = numpy_support.as_dtype(kind)
         try:

@@ -1,5 +1,7 @@
 """cupy.vectorize: a Python function of numbers, applied element by element."""
 
+import math
+
 from tests.corpora.cupy.case import Raises, device, documentation, program, source
 
 GUIDE = documentation("reference/generated/cupy.vectorize", "cupy.vectorize")
@@ -56,7 +58,7 @@ def a_vectorized_function_returns_literals(cp):
     return cp.vectorize(sign)(cp.array([-2.5, 0.0, 3.0]))
 
 
-@program(Raises("TypeError", matching="Failed to infer the return type"), TYPES, "vectorize")
+@program(Raises("ValueError", matching="Failed to infer the return type"), TYPES, "vectorize")
 def a_vectorized_function_of_two_result_types(cp):
     def clipped(x):
         if x < 0:
@@ -111,3 +113,102 @@ def a_vectorized_function_with_an_excluded_argument(cp):
         return x
 
     return cp.vectorize(same, excluded=[0])
+
+
+@program(device([0.5, 0, 1.5], "float32"), TYPES, "vectorize")
+def a_literal_beside_a_value_has_its_type(cp):
+    return cp.vectorize(lambda x: x if x > 0.0 else 0.0)(cp.array([0.5, -0.5, 1.5], cp.float32))
+
+
+@program(Raises("TypeError", matching="Type mismatch in conditional expression"), TYPES, "vectorize")
+def a_number_with_a_type_beside_a_value_of_another(cp):
+    def positive(x):
+        return x if x > 0 else cp.float64(0)
+
+    return cp.vectorize(positive)(cp.array([0.5], cp.float32))
+
+
+@program(device([1.25, 2.25], "float32"), TYPES, "vectorize")
+def a_variable_keeps_its_first_type(cp):
+    def moved(x):
+        x = x * 0.5 + 1
+        return x
+
+    return cp.vectorize(moved)(cp.array([0.5, 2.5], cp.float32))
+
+
+@program(Raises("TypeError", matching="Cannot cast from"), TYPES, "vectorize")
+def a_variable_of_integers_takes_no_float(cp):
+    def halved(x):
+        x = x / 2
+        return x
+
+    return cp.vectorize(halved)(cp.array([1, 2]))
+
+
+@program(Raises("TypeError", matching="Data type mismatch of variable: `pair`"), TYPES, "vectorize")
+def a_variable_that_was_a_tuple_takes_no_number(cp):
+    def turned(x, y):
+        pair = x, y
+        pair = x
+        return pair
+
+    return cp.vectorize(turned)(cp.arange(2), cp.arange(2))
+
+
+@program(Raises("TypeError", matching="Cannot assign constant value not at top-level"), TYPES, "vectorize")
+def a_dtype_is_named_at_the_top(cp):
+    def marked(x):
+        if x > 1:
+            kind = cp.float32  # noqa: F841
+        return x
+
+    return cp.vectorize(marked)(cp.arange(2))
+
+
+@program(Raises("TypeError", matching="does not support for the input types"), TYPES, "vectorize")
+def complex_numbers_have_no_order(cp):
+    def larger(x, y):
+        return x > y
+
+    return cp.vectorize(larger)(cp.ones(2, complex), cp.ones(2, complex))
+
+
+@program(
+    Raises("ValueError", matching="Multiple callables are found near the definition"), TYPES, "vectorize"
+)
+def two_lambdas_of_one_line(cp):
+    both = [lambda x: x + 1, lambda x: x + 2]
+    return cp.vectorize(both[1])(cp.arange(2))
+
+
+@program(Raises("TypeError", matching="Invalid function call"), TYPES, "vectorize")
+def a_function_of_the_host(cp):
+    def root(x):
+        return math.sqrt(x)
+
+    return cp.vectorize(root)(cp.arange(2.0))
+
+
+@program(device([True, False, True], "bool"), TYPES, "vectorize")
+def and_is_a_truth_value(cp):
+    def both(x, y):
+        return x and not y
+
+    return cp.vectorize(both)(cp.array([3, 0, -1]), cp.array([0, 0, 0]))
+
+
+@program(device([0, 3, -1], "int32"), TYPES, "vectorize")
+def a_dtype_converts(cp):
+    def whole(x):
+        return cp.int32(x)
+
+    return cp.vectorize(whole)(cp.array([0.9, 3.9, -1.9]))
+
+
+@program(device([2, 3], "float64"), TYPES, "vectorize")
+def a_function_of_cupy_with_a_dtype(cp):
+    def sums(x):
+        return cp.add(x, 1, dtype=cp.float64)
+
+    return cp.vectorize(sums)(cp.array([1, 2], cp.int32))

@@ -186,6 +186,58 @@ def test_memory_of_a_real_gpu_is_refused_in_one_line():
         cp.asarray(OnGpu())
 
 
+class OnHost:
+    """An array of managed memory, as DLPack gives it to the host."""
+
+    def __init__(self, array, **options):
+        self.tensor = array.__dlpack__(dl_device=(1, 0), **options)
+
+    def __dlpack__(self, **_):
+        return self.tensor
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+
+@pytest.mark.parametrize(
+    "version, name", [(None, "dltensor"), ((0, 8), "dltensor"), ((1, 0), "dltensor_versioned")]
+)
+def test_dlpack_of_two_versions(version, name):
+    a = cp.arange(3)
+    tensor = a.__dlpack__(max_version=version)
+    assert f'"{name}"' in repr(tensor)
+    b = cp.fromDlpack(tensor)
+    assert f'"used_{name}"' in repr(tensor)
+    b[0] = 7
+    assert a.tolist() == b.tolist() == [7, 1, 2]
+
+
+def test_dlpack_of_managed_memory_shares_it_with_the_host():
+    pool = cp.cuda.MemoryPool(cp.cuda.malloc_managed)
+    for allocator in (pool.malloc, cp.cuda.malloc_managed):
+        with cp.cuda.using_allocator(allocator):
+            a = cp.arange(3)
+        for options, shares in (({}, True), ({"copy": False}, True), ({"copy": True}, False)):
+            assert (np.from_dlpack(OnHost(a, **options)).ctypes.data == a.data.ptr) == shares
+    b = cp.arange(3)
+    assert np.from_dlpack(OnHost(b)).ctypes.data != b.data.ptr
+    with pytest.raises(ValueError, match="cannot be exported to CPU without copy"):
+        OnHost(b, copy=False)
+
+
+def test_memory_of_a_pool_can_be_freed_before_its_end():
+    pool = cp.cuda.MemoryPool()
+    memory = pool.malloc(100).mem
+    assert (pool.used_bytes(), pool.n_free_blocks()) == (512, 0)
+    memory.free()
+    memory.free()
+    assert (pool.used_bytes(), pool.n_free_blocks(), memory.ptr) == (0, 1, 0)
+    del memory
+    assert pool.n_free_blocks() == 1
+    empty = pool.malloc(0).mem
+    assert type(empty) is cp.cuda.Memory and empty.size == 0
+
+
 def test_dlpack():
     a = cp.arange(4.0)
     for b in (cp.from_dlpack(a), cp.fromDlpack(a.toDlpack())):

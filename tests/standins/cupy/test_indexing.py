@@ -89,3 +89,13 @@ def test_scatter():
         cp.add.at(cp.zeros(3, "i2"), cp.array([0]), 1)
     with pytest.raises(NotImplementedError, match=r"^`cupy_multiply.at` is not supported yet$"):
         cp.multiply.at(a, [0], 2)
+
+
+@pytest.mark.parametrize("made", [list, tuple])
+def test_an_array_of_another_library_in_a_list_of_indices(made):
+    class Foreign:
+        def __init__(self, array):
+            self.__cuda_array_interface__ = array.__cuda_array_interface__
+
+    index = cp.array([2, 0])
+    assert cp.arange(5)[made([Foreign(index)]),].tolist() == [[2, 0]]

@@ -133,3 +133,107 @@ def test_refused(call, error, words):
     with pytest.raises(error) as caught:
         call(cp.zeros(64, dtype=np.int64))
     assert str(caught.value).startswith(words)
+
+
+@jit.rawkernel()
+def shuffles_in_groups(x, out, width):
+    i = jit.threadIdx.x
+    out[0, i] = jit.shfl_sync(0xFFFFFFFF, x[i], 1, width=width)
+    out[1, i] = jit.shfl_up_sync(0xFFFFFFFF, x[i], 1, width=width)
+    out[2, i] = jit.shfl_down_sync(0xFFFFFFFF, x[i], 1, width=width)
+    out[3, i] = jit.shfl_xor_sync(0xFFFFFFFF, x[i], 5, width=width)
+
+
+@pytest.mark.parametrize("width", [4, 32])
+def test_shuffles_within_groups_of_lanes(width):
+    """CUDA C++ Programming Guide, "Warp Shuffle Functions": each group of `width` lanes is a warp of its own."""
+    lanes, x = np.arange(32), np.arange(100, 132, dtype=np.int32)
+    out = cp.zeros((4, 32), np.int32)
+    shuffles_in_groups[1, 32](cp.asarray(x), out, width)
+    group, place = lanes // width * width, lanes % width
+    other = lanes ^ 5
+    wanted = [
+        x[group + 1],
+        x[np.where(place >= 1, lanes - 1, lanes)],
+        x[np.where(place + 1 < width, lanes + 1, lanes)],
+        x[np.where(other < group + width, other, lanes)],
+    ]
+    assert out.tolist() == [each.tolist() for each in wanted]
+
+
+def scaled_by(factor):
+    @jit.rawkernel(device=True)
+    def scaled(value):
+        return factor * value
+
+    return scaled
+
+
+def added_up(step):
+    @jit.rawkernel(device=True)
+    def add(x):
+        if step < 32:
+            if jit.threadIdx.x % (2 * step) == 0:
+                x[jit.threadIdx.x] += x[jit.threadIdx.x + step]
+            jit.syncthreads()
+            added_up(step * 2)(x)
+
+    return add
+
+
+@jit.rawkernel()
+def with_made_functions(x, total):
+    i = jit.threadIdx.x
+    total[i] = scaled_by(2)(x[i]) + scaled_by(3)(x[i])
+    jit.syncthreads()
+    added_up(1)(total)
+
+
+def test_device_functions_made_at_compile_time():
+    x, total = cp.arange(32, dtype=np.int32), cp.zeros(32, np.int32)
+    with_made_functions[1, 32](x, total)
+    assert total[0] == 5 * 31 * 16
+
+
+@pytest.mark.parametrize("unroll", [None, True, 3])
+def test_a_branch_that_constants_decide(unroll):
+    @jit.rawkernel()
+    def add(x):
+        if unroll == None:  # noqa: E711 - a kernel cannot write `is`
+            x[jit.threadIdx.x] = 1
+        else:
+            for _ in jit.range(6, unroll=unroll):
+                x[jit.threadIdx.x] += 1
+            x[jit.threadIdx.x] += scaled_by(2)(x[jit.threadIdx.x])
+
+    x = cp.zeros(4)
+    add[1, 4](x)
+    assert x.tolist() == [1 if unroll is None else 18] * 4
+
+
+@jit.rawkernel(device=True)
+def factorial(n):
+    if n < 2:
+        return 1
+    return n * factorial(n - 1)
+
+
+@jit.rawkernel(device=True)
+def endless(n):
+    return endless(n) + 1
+
+
+@jit.rawkernel()
+def calls_factorial(x):
+    x[0] = factorial(x[0])
+
+
+@jit.rawkernel()
+def calls_endless(x):
+    x[0] = endless(x[0])
+
+
+@pytest.mark.parametrize("kernel", [calls_factorial, calls_endless])
+def test_no_function_calls_itself(kernel):
+    with pytest.raises(ValueError, match=r"^Recursive function is not supported"):
+        kernel[1, 1](cp.zeros(1, int))

@@ -27,6 +27,7 @@ imports.redirect()
 
 import numba  # noqa: E402
 from numba import cuda, float32, int32  # noqa: E402
+from numba.core.errors import TypingError  # noqa: E402
 
 from host_to_device.standins.numba_cuda import compiling  # noqa: E402
 from host_to_device.standins.numba_cuda.errors import KernelStopped  # noqa: E402
@@ -295,8 +296,56 @@ def uses_an_undefined_name(x):
 
 
 def test_undefined_name(mode):
-    words = rf"^uses_an_undefined_name\(\), {here(uses_an_undefined_name)}: name 'undefined' is not defined"
-    refused(NameError, words, uses_an_undefined_name[1, 1], ones())
+    words = rf"^uses_an_undefined_name\(\), {here(uses_an_undefined_name)}: NameError: name 'undefined' is not defined"
+    refused(TypingError, words, uses_an_undefined_name[1, 1], ones())
+
+
+@cuda.jit(device=True)
+def nested(n):
+    if n <= 0:
+        return None
+    return n, nested(n - 1)  # here
+
+
+def test_what_a_signature_makes_numba_refuse_before_a_launch():
+    """Numba compiles a kernel with a signature at once."""
+
+    def votes(mask, x):
+        x[0] = cuda.all_sync(mask[0], x[1])
+
+    def nests(n):
+        nested(n)
+
+    def mixes(records):
+        records[0].a = records[0].b
+
+    unaligned = numba.from_dtype(np.dtype([("a", "i4"), ("b", "f8")]))
+    words = r"^votes\(\), test_bad_input.py, line \d+: cuda.all_sync\(\): "
+    for kinds, more in (
+        ("float32[:], int32[:]", "Mask type must be an integer, but got float32$"),
+        ("int32[:], float32[:]", "Predicate must be an integer or boolean, but got float32$"),
+    ):
+        refused(TypingError, words + more, cuda.jit(f"void({kinds})"), votes)
+    cuda.jit("void(uint64[:], boolean[:])")(votes)
+    words = rf"^nested\(\), {here(nested)}: Return type of recursive function does not converge"
+    refused(TypingError, words, cuda.jit("void(int32)"), nests)
+    words = r"^mixes\(\), test_bad_input.py, line \d+: .*type float64 is not aligned"
+    refused(TypingError, words, cuda.jit((unaligned[:],)), mixes)
+
+
+@numba.njit("int32(int32)")
+def for_the_host_alone(value):
+    return value + 1
+
+
+@cuda.jit
+def calls_what_the_host_has(x):
+    x[0] = for_the_host_alone(x[0])  # here
+
+
+def test_a_function_that_numba_compiles_for_the_host_alone(mode):
+    words = rf"{here(calls_what_the_host_has)}: .*Untyped global name 'for_the_host_alone': using cpu function on device"
+    refused(TypingError, words, calls_what_the_host_has[1, 1], ones())
 
 
 # ---- typing errors of Numba, in one line about the learner's line
@@ -1092,7 +1141,12 @@ def test_kernel_made_anew(mode):
     cell("@cuda.jit\ndef k(x):\n    x[0] = 3\n", space, "<cell 2>")
     assert first_element(space["k"]) == 3
     cell("@cuda.jit\ndef k(x):\n    x[0] = y\n", space, "<cell 3>")
-    refused(NameError, r"^k\(\), this cell, line 3: name 'y' is not defined", space["k"][1, 1], ones())
+    refused(
+        TypingError,
+        r"^k\(\), this cell, line 3: NameError: name 'y' is not defined",
+        space["k"][1, 1],
+        ones(),
+    )
     space["y"] = 4
     assert first_element(space["k"]) == 4
 

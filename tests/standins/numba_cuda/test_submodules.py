@@ -1,6 +1,10 @@
 """Names that packages ask for at import, below `numba.cuda`, and what a program can ask of a kernel."""
 
+import copy
 import importlib
+import linecache
+import pickle
+import subprocess
 import sys
 
 import numpy as np
@@ -159,3 +163,130 @@ def test_division_by_zero_in_debug_mode(interpreted, text):
         assert r.copy_to_host().tolist() == [0, 0]
         plain[1, 1](r, cuda.to_device(np.zeros(1)), cuda.to_device(np.ones(1)))
         assert r.copy_to_host()[1] == 1
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_kernels_of_one_text_with_and_without_debug(first, tmp_path, monkeypatch):
+    """What is compiled for one of them is kept on disk, and is not taken for the other."""
+    text = f"def part(r, x, y):\n    r[0] = y[0] / x[0] + {int(first)}\n"
+    (tmp_path / "of_one_text.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "of_one_text", raising=False)
+    part = importlib.import_module("of_one_text").part
+    r, x, y = (cuda.to_device(each) for each in (np.zeros(1), np.zeros(1), np.ones(1)))
+    for debug in (first, not first):
+        launch = cuda.jit(debug=debug, opt=not debug)(part)[1, 1]
+        with cuda.stand_in(interpreted=False):
+            if debug:
+                with pytest.raises(ZeroDivisionError, match="division by zero, in thread 0 of block 0"):
+                    launch(r, x, y)
+            else:
+                launch(r, x, y)
+                assert r.copy_to_host()[0] == np.inf
+
+
+def test_debugging_is_an_option_of_numbas_configuration(monkeypatch):
+    from numba.core import config
+    from numba.core.errors import NumbaInvalidConfigWarning
+
+    monkeypatch.setattr(config, "CUDA_DEBUGINFO_DEFAULT", 1)
+    with pytest.warns(NumbaInvalidConfigWarning, match="debug=True with opt=True is not supported by CUDA"):
+        cuda.jit()
+    monkeypatch.setattr(config, "OPT", 0)
+    assert cuda.jit(lambda x: None).targetoptions["debug"]
+    assert not cuda.jit(debug=False)(lambda x: None).targetoptions["debug"]
+
+
+CELL = """
+def made(step):
+    @cuda.jit(device=True)
+    def moved(value):
+        return value + step
+
+    @cuda.jit
+    def move(x):
+        x[cuda.grid(1)] = moved(x[cuda.grid(1)])
+
+    return move
+"""
+ELSEWHERE = """
+import pickle, sys
+import numpy as np
+from host_to_device.standins import imports
+imports.redirect()
+from numba import cuda
+launch = pickle.load(sys.stdin.buffer)
+assert (launch.griddim, launch.blockdim) == ((2, 1, 1), (4, 1, 1))
+x = cuda.to_device(np.arange(8))
+with cuda.stand_in(interpreted=True):
+    launch(x)
+print(x.copy_to_host().tolist())
+"""
+
+
+def test_a_kernel_of_a_cell_is_pickled_with_its_text():
+    file = "<a cell>"
+    linecache.cache[file] = len(CELL), None, CELL.splitlines(True), file
+    space = {"cuda": cuda, "__name__": "__main__"}
+    exec(compile(CELL, file, "exec"), space)
+    kernel = space["made"](5)
+    assert pickle.loads(pickle.dumps(kernel)) is kernel, "in the same process it is the same kernel"
+    assert copy.copy(kernel) is copy.deepcopy(kernel) is kernel
+    done = subprocess.run(
+        [sys.executable, "-c", ELSEWHERE], input=pickle.dumps(kernel[2, 4]), capture_output=True, check=True
+    )
+    assert done.stdout.decode().strip() == str(list(range(5, 13)))
+
+
+def test_a_kernel_of_a_module_is_pickled_by_its_name():
+    assert b"add_one" in pickle.dumps(add_one) and pickle.loads(pickle.dumps(add_one)) is add_one
+
+
+def test_a_ufunc_is_pickled_with_its_kernels():
+    def doubled(x):
+        return 2 * x
+
+    made = pickle.loads(pickle.dumps(cuda.vectorize(["float64(float64)"])(doubled)))
+    with cuda.stand_in(interpreted=True):
+        assert made(np.arange(3.0)).tolist() == [0, 2, 4]
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, [("k", "i4"), ("v", "f4", 3)]])
+def test_transpose_into_an_array(dtype):
+    from numba.cuda.kernels.transpose import transpose
+
+    x = np.zeros((3, 5), dtype)
+    (x["k"] if x.dtype.names else x)[:] = np.arange(15).reshape(3, 5) % 4
+    for like in (x.T, np.ascontiguousarray(x.T)):
+        out = cuda.cudadrv.devicearray.from_array_like(like)
+        assert out.strides == like.strides
+        assert transpose(cuda.to_device(x), out) is out
+        assert (out.copy_to_host() == x.T).all()
+    with pytest.raises(NotImplementedError, match="no gpu_data"):
+        cuda.cudadrv.devicearray.from_array_like(x, gpu_data=1)
+
+
+def test_a_signature_reads_the_bits_of_integers_of_the_other_sign():
+    """As numba-cuda does with a kernel of one signature: it does not look at the type of an array."""
+
+    @cuda.jit("void(int32[:])")
+    def shift(x):
+        x[0] = x[0] >> 1
+
+    x = cuda.to_device(np.array([0x80000000], np.uint32))
+    with cuda.stand_in(interpreted=True):
+        shift[1, 1](x)
+        assert x.copy_to_host()[0] == 0xC0000000
+        with pytest.raises(TypeError, match=r"array\(float32, 1d, C\) is given where the signature says"):
+            shift[1, 1](cuda.to_device(np.ones(1, np.float32)))
+
+
+def test_print_of_a_thread_s_place(capfd):
+    @cuda.jit
+    def say():
+        print("thread", cuda.threadIdx, cuda.blockDim)
+
+    for interpreted in (True, False):
+        with cuda.stand_in(interpreted=interpreted):
+            say[1, (2, 1)]()
+        assert capfd.readouterr().out == "thread (0, 0, 0) (2, 1, 1)\nthread (1, 0, 0) (2, 1, 1)\n"

@@ -19,6 +19,7 @@ import numpy as np
 from host_to_device.standins import events
 from host_to_device.standins.cupy.cuda.blocks import (
     BaseMemory,
+    Memory,
     MemoryPointer,
     OutOfMemoryError,
     take,
@@ -48,11 +49,15 @@ class PooledMemory(BaseMemory):
     _pool: int | None  # the pool's number in reports; None where its end is not to be reported
     _returned: collections.deque[Chunk | None]
 
-    def __del__(self) -> None:
+    def free(self) -> None:
+        """Return the memory to its pool now; a second call does nothing."""
+        chunk, self._chunk, self.ptr = self._chunk, None, 0
         # The pool settles this later: Python may call __del__ in the middle of one of the pool's methods.
-        self._returned.append(self._chunk)
-        if events.memory is not None and self._pool is not None:
-            events.memory("free", id(self), self._chunk.size, self._pool, 0)
+        self._returned.append(chunk)
+        if events.memory is not None and self._pool is not None and chunk is not None:
+            events.memory("free", id(self), chunk.size, self._pool, 0)
+
+    __del__ = free
 
 
 class MemoryPool:
@@ -91,11 +96,10 @@ class MemoryPool:
         return MemoryPointer(self._take(size), 0)
 
     def _take(self, size: int) -> BaseMemory:
+        if not size:
+            return Memory(0)
         memory = PooledMemory.__new__(PooledMemory)
         memory._returned, memory._chunk, memory._pool = self._returned, None, None
-        if not size:
-            memory._hold(None, 0)
-            return memory
         rounded = -(-size // UNIT) * UNIT
         stream = current_pointer()
         with self._lock:

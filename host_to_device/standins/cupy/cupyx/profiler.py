@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from host_to_device.standins import events
+from host_to_device.standins.cupy import cuda
 from host_to_device.standins.cupy.names import public, raise_missing
 
 
@@ -118,12 +119,17 @@ def benchmark(
     times: list[tuple[float, ...]] = []
     duration = 0.0
     for _ in range(n_repeat):
+        pairs = [(cuda.Event(), cuda.Event()) for _ in devices]
+        for start, _ in pairs:
+            start.record()
         before = time.perf_counter()
         func(*args, **kwargs)
         after = time.perf_counter()
-        times.append((after - before, *(time.perf_counter() - before for _ in devices)))
+        for _, stop in pairs:
+            stop.record()
         for _ in devices:
             events.waited("benchmark")
+        times.append((after - before, *(cuda.get_elapsed_time(*pair) / 1e3 for pair in pairs)))
         duration += time.perf_counter() - before
         if duration > max_duration:
             break

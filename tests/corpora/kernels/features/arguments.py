@@ -1,5 +1,6 @@
 """What a kernel can be given, and what it can see of its module: named tuples, enums, functions, device arrays."""
 
+import cmath
 from collections import namedtuple
 from enum import Enum, IntEnum
 
@@ -144,6 +145,44 @@ def totals(x, out):
     i = cuda.grid(1)
     if i < x.size:
         out[i] = total(x[i], x[i]) + total(x[i], 1, 2)
+
+
+@cuda.jit(device=True)
+def result_of(function, *values):
+    return function(*values)
+
+
+@cuda.jit
+def given_inside(x, out):
+    """a function within the kernel, with a constant of the kernel and a default, given to a device function"""
+    step = 10
+
+    def raised(value, by=3):
+        return value + by * step
+
+    i = cuda.grid(1)
+    if i < x.size:
+        out[i] = result_of(raised, x[i]) - result_of(raised, x[i], 2)
+
+
+@cuda.jit
+def by_angle(z, out):
+    """a tuple unpacked into the arguments of a function of Python's"""
+    i = cuda.grid(1)
+    if i < z.size:
+        out[i] = complex(*cmath.polar(z[i]))
+
+
+@cuda.jit(device=True)
+def place_of(index, size):
+    return index.y * size.x + index.x
+
+
+@cuda.jit
+def by_whole_indices(out):
+    """`cuda.threadIdx` and the others as one value each: under another name, and given to a device function"""
+    block = cuda.blockIdx
+    out[block.x, place_of(cuda.threadIdx, cuda.blockDim)] = block.x + 10 * cuda.threadIdx.y
 
 
 TABLE = cuda.to_device(np.array([5.0, 3.0, 8.0, 1.0], np.float32))
@@ -323,6 +362,34 @@ CASES = [
         lambda rng: {"x": whole(rng, 50), "weights": (3, 2), "out": blank(50)},
         one(unpacked, "x", "weights", "out", size=50),
         lambda g: {"out": g["x"] + 230},
+        ("argument",),
+        simulator=False,
+    ),
+    Case(
+        "a function within the kernel, given to a device function",
+        lambda rng: {"x": whole(rng, 50), "out": blank(50)},
+        one(given_inside, "x", "out", size=50),
+        lambda g: {"out": np.full_like(g["x"], 10)},
+        ("argument",),
+        simulator=False,
+    ),
+    Case(
+        "a tuple unpacked into a function of Python's",
+        lambda rng: {
+            "z": real(rng, 50, np.float64) + 1j * real(rng, 50, np.float64),
+            "out": blank(50, np.complex128),
+        },
+        one(by_angle, "z", "out", size=50),
+        lambda g: {"out": np.abs(g["z"]) + 1j * np.angle(g["z"])},
+        ("argument",),
+        simulator=False,
+        rtol=1e-14,
+    ),
+    Case(
+        "a thread's index as a whole",
+        lambda rng: {"out": np.zeros((3, 8), np.int64)},
+        [Launch(by_whole_indices, 3, (4, 2), ("out",))],
+        lambda g: {"out": np.arange(3)[:, None] + 10 * (np.arange(8) // 4)},
         ("argument",),
         simulator=False,
     ),
