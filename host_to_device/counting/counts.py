@@ -110,6 +110,16 @@ class Count:
         return self._copies("d2h")
 
     @property
+    def copies_to_device(self) -> int | NotKnown:
+        """Number of copies from the host to the device."""
+        return self.host_to_device.count
+
+    @property
+    def copies_to_host(self) -> int | NotKnown:
+        """Number of copies from the device to the host."""
+        return self.device_to_host.count
+
+    @property
     def device_to_device(self) -> Copies:
         """Copies from the device to itself or to another."""
         return self._copies("d2d")

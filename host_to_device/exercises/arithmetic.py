@@ -127,7 +127,9 @@ def _for_cpu(function: Any, made: dict[int, Any]) -> Any:
         made[id(python)] = numba.njit(copy)
         for name in python.__code__.co_names:
             value = names.get(name)
-            if isinstance(value, python_types.ModuleType) and re.search(r"\bnumba[._]cuda$", value.__name__):
+            if isinstance(value, python_types.ModuleType) and re.search(
+                r"\bnumba(\.cuda|_cuda|_cuda_mlir\.cuda)$", value.__name__
+            ):
                 names[name] = _cuda()
             if "cuda" in type(value).__module__ and hasattr(value, "py_func"):
                 names[name] = _for_cpu(value, made)

@@ -38,9 +38,9 @@ def _is_kernel(value: Any) -> bool:
 
 def _is_dispatcher(value: Any) -> bool:
     module = type(value).__module__
-    return module.startswith(("numba.cuda", "host_to_device.standins.numba_cuda")) and hasattr(
-        value, "py_func"
-    )
+    return module.startswith(
+        ("numba.cuda", "numba_cuda_mlir", "host_to_device.standins.numba_cuda")
+    ) and hasattr(value, "py_func")
 
 
 def _is_device_function(value: Any) -> bool:

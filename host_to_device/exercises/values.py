@@ -71,8 +71,8 @@ def said(value: Any) -> str:
         return "a CuPy array" if name == "ndarray" else f"an object of CuPy's ({name})"
     if family == "torch":
         return "a PyTorch tensor" if "Tensor" in name or name == "Parameter" else f"a {name} of PyTorch's"
-    if module.startswith(("numba.cuda", "host_to_device.standins.numba_cuda")):
-        if name == "CUDADispatcher":
+    if module.startswith(("numba.cuda", "numba_cuda_mlir", "host_to_device.standins.numba_cuda")):
+        if name in ("CUDADispatcher", "MLIRDispatcher"):
             return "a kernel"
         if name in ("Launch", "_LaunchConfiguration"):
             return "a kernel with its launch configuration"

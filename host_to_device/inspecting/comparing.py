@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +31,7 @@ class Comparison:
 
     @property
     def names(self) -> tuple[str, str]:
-        """A name for each side, made of what differs: kernel, language or architecture."""
+        """A name for each side, made of what differs: kernel, language or architecture, or else the compiler."""
         a, b = self.sides
         parts = []
         if a.kernel != b.kernel:
@@ -40,7 +41,10 @@ class Comparison:
         if a.arch != b.arch:
             parts.append((a.arch, b.arch))
         if not parts:
-            return "first", "second"
+            one, other = (re.search(r" by (\S+)", each.stamp) for each in self.sides)
+            if one is None or other is None or one[1] == other[1]:
+                return "first", "second"
+            parts.append((one[1], other[1]))
         return tuple(", ".join(each) for each in zip(*parts, strict=True))  # type: ignore[return-value]
 
     @property

@@ -255,10 +255,10 @@ def _numba(
         None,
         architecture,
         "numba",
-        made_by={"numba-cuda": answer["version"]},
+        made_by={numba_ptx.compiler_of(kernel): answer["version"]},
         upto=upto,
         options=limit,
-        parameters=numba_ptx.parameter_names(kernel.py_func, signature),
+        parameters=numba_ptx.parameter_names(kernel, signature),
         what="kernel",
     )
     return replace(result, name=mangling.readable(result.entry).removeprefix("kernel::")), sources

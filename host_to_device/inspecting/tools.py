@@ -6,6 +6,7 @@ They come from packages on PyPI (`requirements-inspect.txt`) or from an installe
 from __future__ import annotations
 
 import functools
+import importlib.machinery
 import importlib.util
 import json
 import os
@@ -33,10 +34,12 @@ PURPOSES = {
     "ptxas": "ptxas, which turns PTX into machine code",
     "nvdisasm": "nvdisasm, which writes machine code as SASS",
     "numba-cuda": "numba-cuda, which compiles Numba kernels for a GPU",
+    "numba-cuda-mlir": "numba-cuda-mlir, which compiles kernels of numba_cuda_mlir for a GPU",
     "ziglang": "ziglang, whose clang compiles for AMD GPUs",
     "cupy": "CuPy, which generates the CUDA C++",
     "torch": "PyTorch, whose hipify converts CUDA to HIP",
 }
+SUCCESSOR = "numba-cuda-mlir"  # it is in no requirement file: it brings a newer CUDA toolkit than the others
 
 
 @dataclass(frozen=True)
@@ -70,13 +73,20 @@ def install_command() -> str:
 
 def missing(name: str) -> MissingTool:
     """Return the error that says that a tool is not installed, and how to install it."""
-    return MissingTool(f"{PURPOSES[name]}, is not installed here:  {install_command()}")
+    command = 'python -m pip install "numba-cuda-mlir[cu13]"' if name == SUCCESSOR else install_command()
+    return MissingTool(f"{PURPOSES[name]}, is not installed here:  {command}")
 
 
 def _packages(name: str) -> list[Path]:
     """Return the folders of a package, without importing it."""
     try:
-        found = importlib.util.find_spec(name)
+        # Files only, for the package that has a stand-in's module in its place.
+        find = (
+            importlib.machinery.PathFinder.find_spec
+            if name == "numba_cuda_mlir"
+            else importlib.util.find_spec
+        )
+        found = find(name)
     except (ImportError, ValueError):
         return []
     return [Path(folder) for folder in (found.submodule_search_locations or ())] if found else []
@@ -157,19 +167,19 @@ def zig() -> Tool:
 
 
 @functools.cache
-def numba_cuda() -> Tool:
-    """Return the package `numba-cuda`.
+def numba_cuda(name: str = "numba-cuda") -> Tool:
+    """Return the package `numba-cuda`, or its successor `numba-cuda-mlir`.
 
     Raises
     ------
     MissingTool
         If it is not installed.
     """
-    for folder in _packages("numba_cuda"):
+    for folder in _packages(name.replace("-", "_")):
         if (folder / "_version.py").is_file():
-            return Tool("numba-cuda", folder / "_version.py")
-        return Tool("numba-cuda", folder / "__init__.py")
-    raise missing("numba-cuda")
+            return Tool(name, folder / "_version.py")
+        return Tool(name, folder / "__init__.py")
+    raise missing(name)
 
 
 @contextmanager

@@ -134,7 +134,7 @@ def store(original: Any, array: np.ndarray) -> None:
 def _hint(value: Any) -> type[hints.ArgHint] | None:
     """Return the stand-in's class for `cuda.In`, `cuda.Out` or `cuda.InOut` of Numba, or None for another value."""
     kind = type(value)
-    if not kind.__module__.startswith("numba.cuda") or not hasattr(value, "value"):
+    if not kind.__module__.startswith(("numba.cuda", "numba_cuda_mlir")) or not hasattr(value, "value"):
         return None
     return {"In": hints.In, "Out": hints.Out, "InOut": hints.InOut}.get(kind.__name__)
 
@@ -161,6 +161,8 @@ def _rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
 
 def without_stream(configuration: tuple) -> tuple:
     """Return a launch configuration in which the default stream takes the place of a real GPU's stream."""
-    if len(configuration) < 3 or not type(configuration[2]).__module__.startswith(("numba.cuda", "cuda.")):
+    if len(configuration) < 3 or not type(configuration[2]).__module__.startswith(
+        ("numba.cuda", "numba_cuda_mlir", "cuda.")
+    ):
         return configuration
     return *configuration[:2], 0, *configuration[3:]

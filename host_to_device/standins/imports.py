@@ -1,8 +1,8 @@
-"""Makes `from numba import cuda` and `import cupy` import the stand-ins, and undoes that.
+"""Makes `from numba import cuda`, `from numba_cuda_mlir import cuda` and `import cupy` import the stand-ins, and undoes that.
 
 Only the module `numba.cuda` is replaced, with `numba.cuda.random`, which lessons import by its full name; the rest of
-`numba` stays as it is. `cupy` and `cupyx` are replaced completely, by a finder that loads the stand-in when a notebook
-imports it.
+`numba` stays as it is. `numba_cuda_mlir`, `cupy` and `cupyx` are replaced completely, by finders that load a stand-in when
+a notebook imports it.
 """
 
 from __future__ import annotations
@@ -57,7 +57,15 @@ OF_CUPY = {
     "cupyx.jit": f"{CUPY}.jit",
     "cupyx.profiler": f"{CUPY}.cupyx.profiler",
 }
-REDIRECTED = {**OF_NUMBA, **OF_CUPY}
+SUCCESSOR = "numba_cuda_mlir"
+OF_SUCCESSOR = {
+    SUCCESSOR: f"host_to_device.standins.{SUCCESSOR}",
+    f"{SUCCESSOR}.cuda": f"host_to_device.standins.{SUCCESSOR}.cuda",
+    f"{SUCCESSOR}.cuda.random": "host_to_device.standins.numba_cuda.random",
+    f"{SUCCESSOR}.numba_cuda": f"host_to_device.standins.{SUCCESSOR}.cuda",
+    f"{SUCCESSOR}.types": "numba.core.types",
+}
+REDIRECTED = {**OF_NUMBA, **OF_CUPY, **OF_SUCCESSOR}
 
 
 class CupyFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -145,6 +153,55 @@ class NumbaFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 numba_finder = NumbaFinder()
+
+
+class SuccessorFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the stand-in's modules under the names of `numba_cuda_mlir`; those below its `cuda` are of `numba.cuda`."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Return the spec of a module of the successor's; None for every other module.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            If the stand-in lacks the module.
+        """
+        if fullname.partition(".")[0] != SUCCESSOR:
+            return None
+        if fullname in OF_SUCCESSOR or self.below_cuda(fullname):
+            return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+        from host_to_device.standins import numba_cuda_mlir
+
+        words = numba_cuda_mlir.missing(fullname.partition(".")[2])
+        raise ModuleNotFoundError(words, name=fullname)
+
+    def below_cuda(self, fullname: str) -> str:
+        """Return what follows `numba.cuda.` in the name of the same module there, or "" if there is none."""
+        from host_to_device.standins.numba_cuda import submodules
+
+        package, _, name = fullname.removeprefix(f"{SUCCESSOR}.").partition(".")
+        return name if package in ("cuda", "numba_cuda") and submodules.is_known(name) else ""
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        """Return the stand-in's module."""
+        from host_to_device.standins.numba_cuda import submodules
+
+        if spec.name in OF_SUCCESSOR:
+            module = importlib.import_module(OF_SUCCESSOR[spec.name])
+        else:
+            module = submodules.module(self.below_cuda(spec.name))
+        self.own_spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Restore a module's own spec, which the import has overwritten."""
+        if self.own_spec is not None:
+            module.__spec__ = self.own_spec
+
+
+successor_finder = SuccessorFinder()
 # What leads imports below numba.cuda to the real one where numba-cuda is installed, and its place.
 led_astray: list[tuple[int, importlib.abc.MetaPathFinder]] = []
 
@@ -186,16 +243,16 @@ def names_bound_to(module: ModuleType) -> list[str]:
     )
 
 
-def names_of_cupy() -> list[str]:
-    """Return the names of CuPy's imported modules, of the real CuPy or of the stand-in."""
-    return [name for name in sys.modules if name.split(".")[0] in ("cupy", "cupyx")]
+def names_replaced_whole() -> list[str]:
+    """Return the names of the imported modules of CuPy and of Numba's successor, the real ones or the stand-ins'."""
+    return [name for name in sys.modules if name.split(".")[0] in ("cupy", "cupyx", SUCCESSOR)]
 
 
 def bound_too_early() -> dict[str, list[str]]:
     """Return the notebook's names that are bound to a real library, by the library's name."""
     found = {
         name: names_bound_to(sys.modules[name])
-        for name in ("numba.cuda", "cupy", "cupyx")
+        for name in ("numba.cuda", SUCCESSOR, "cupy", "cupyx")
         if sys.modules.get(name) is not None
     }
     return {name: bound for name, bound in found.items() if bound}
@@ -215,7 +272,7 @@ def redirect() -> dict[str, list[str]]:
     too_early = bound_too_early()
     if too_early:
         return too_early
-    for name in (*names_of_cupy(), *names_of_numba_cuda()):
+    for name in (*names_replaced_whole(), *names_of_numba_cuda()):
         replaced[name] = sys.modules.pop(name)
     for name, stand_in in OF_NUMBA.items():
         replaced[name] = sys.modules.get(name)
@@ -229,7 +286,7 @@ def redirect() -> dict[str, list[str]]:
     for place, each in reversed(list(enumerate(sys.meta_path))):
         if type(each).__name__ == "NumbaCudaFinder":
             led_astray.insert(0, (place, sys.meta_path.pop(place)))
-    sys.meta_path[:0] = [finder, numba_finder]
+    sys.meta_path[:0] = [finder, numba_finder, successor_finder]
     return {}
 
 
@@ -237,11 +294,11 @@ def restore() -> None:
     """Undo `redirect`; names that a notebook has imported stay as they are."""
     if not replaced:
         return
-    for each in (finder, numba_finder):
+    for each in (finder, numba_finder, successor_finder):
         sys.meta_path.remove(each)
     while led_astray:
         sys.meta_path.insert(*led_astray.pop(0))
-    for name in (*names_of_cupy(), *names_of_numba_cuda()):
+    for name in (*names_replaced_whole(), *names_of_numba_cuda()):
         if name not in OF_NUMBA:
             del sys.modules[name]
     if "numba" in replaced:

@@ -47,7 +47,9 @@ def stand_in_of(kernel: Any, caller: str, more: str = "") -> Any:
     if is_raw(kernel):
         return kernel
     name = getattr(kernel, "__name__", type(kernel).__name__)
-    is_of_numba = type(kernel).__module__.startswith("numba.cuda") and hasattr(kernel, "py_func")
+    is_of_numba = type(kernel).__module__.startswith(("numba.cuda", "numba_cuda_mlir")) and hasattr(
+        kernel, "py_func"
+    )
     if is_of_numba or isinstance(kernel, CUDADispatcher):
         if getattr(kernel, "device", False) or kernel.targetoptions.get("device"):
             raise TypeError(f"{name}() is a device function: give {caller} a kernel that calls it")
@@ -77,4 +79,18 @@ def _signatures(kernel: Any) -> list[tuple]:
 
     Numba compiles a kernel with signatures at once, and for no other types afterwards.
     """
-    return [] if getattr(kernel, "_can_compile", True) else list(kernel.overloads)
+    if getattr(kernel, "_can_compile", True):
+        return []
+    return [tuple(map(_as_numbas, kinds)) for kinds in kernel.overloads]
+
+
+def _as_numbas(kind: Any) -> Any:
+    """Return Numba's own type for one of `numba_cuda_mlir`'s; any other as it is."""
+    if not type(kind).__module__.startswith("numba_cuda_mlir"):
+        return kind
+    from numba.core import sigutils, types
+
+    text = str(kind)
+    if hasattr(kind, "layout"):
+        return types.Array(_as_numbas(kind.dtype), kind.ndim, kind.layout)
+    return sigutils.normalize_signature(f"({text},)")[0][0]

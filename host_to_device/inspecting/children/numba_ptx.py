@@ -1,4 +1,4 @@
-"""Script in a process of its own: compiles a Numba kernel to PTX with numba-cuda, and answers in JSON.
+"""Script in a process of its own: compiles a Numba kernel to PTX with numba-cuda or numba-cuda-mlir, and answers in JSON.
 
 It has a process of its own because the stand-in may replace `numba.cuda` in the learner's process, and because a
 compiler that crashes or hangs must not take that process with it. `compilers.numba_ptx` sends the kernel.
@@ -24,8 +24,8 @@ def main() -> None:
 
 
 def answer_to(request: dict) -> dict:
-    from numba import cuda
-
+    cuda = importlib.import_module(request["library"])
+    is_new = request["library"] == "numba_cuda_mlir.cuda"
     if "stand-in" in getattr(cuda, "implementation", ""):
         return {
             "error": "ImportError",
@@ -34,16 +34,20 @@ def answer_to(request: dict) -> dict:
         }
     capability = tuple(request["capability"])
     try:
-        name_the_device(capability)
-        functions = Functions(request["functions"])
-        signature = pickle.loads(base64.b64decode(request["types"]))
+        functions = Functions(request["functions"], cuda)
+        if is_new:
+            name_the_successors_device(capability)
+            signature = tuple(map(successors_type, request["types"]))
+        else:
+            name_the_device(capability)
+            signature = pickle.loads(base64.b64decode(request["types"]))
         options = {key: value for key, value in request["options"].items() if value is not None}
         ptx, _ = cuda.compile_ptx(
             functions.plain("0"), tuple(signature), cc=capability, lineinfo=True, **options
         )
     except Exception as problem:
         return told(problem)
-    return {"ptx": ptx, "version": version()}
+    return {"ptx": ptx, "version": version(("numba-cuda-mlir",) if is_new else ("numba-cuda", "numba"))}
 
 
 def name_the_device(capability: tuple) -> None:
@@ -57,10 +61,30 @@ def name_the_device(capability: tuple) -> None:
     dispatcher.get_current_device = lambda: meant
 
 
-def version() -> str:
+def name_the_successors_device(capability: tuple) -> None:
+    """Make numba-cuda-mlir compile for this GPU: it keeps the compute capability of the first device that it asks."""
+    from numba_cuda_mlir import tools
+
+    tools._cached_cc = capability
+
+
+def successors_type(words: list) -> Any:
+    """Return the type of numba-cuda-mlir for one in words."""
+    from numba_cuda_mlir import types as own
+
+    kind, *parts = words
+    if kind == "Array":
+        dtype, ndim, layout, readonly = parts
+        return own.Array(successors_type(dtype), ndim, layout, readonly=readonly)
+    if kind == "Tuple":
+        return own.Tuple(tuple(map(successors_type, parts[0])))
+    return getattr(own, {"bool": "boolean"}.get(parts[0], parts[0]))
+
+
+def version(packages: tuple) -> str:
     from importlib import metadata
 
-    for name in ("numba-cuda", "numba"):
+    for name in packages:
         try:
             return metadata.version(name)
         except metadata.PackageNotFoundError:
@@ -71,8 +95,8 @@ def version() -> str:
 class Functions:
     """The kernel and the functions that it calls, rebuilt from the request."""
 
-    def __init__(self, sent: dict) -> None:
-        self.sent = sent
+    def __init__(self, sent: dict, cuda: Any) -> None:
+        self.sent, self.cuda = sent, cuda
         self.made: dict[str, types.FunctionType] = {}
         self.devices: dict[str, Any] = {}
 
@@ -98,11 +122,9 @@ class Functions:
 
     def device(self, key: str) -> Any:
         """Return the function as a device function, which kernels can call."""
-        from numba import cuda
-
         if key not in self.devices:
             options = {name: value for name, value in self.sent[key]["options"].items() if value}
-            self.devices[key] = cuda.jit(device=True, lineinfo=True, **options)(self.plain(key))  # type: ignore[call-arg]  # mypy reads the simulator
+            self.devices[key] = self.cuda.jit(device=True, lineinfo=True, **options)(self.plain(key))
         return self.devices[key]
 
     def value(self, sent: list) -> Any:

@@ -1,7 +1,7 @@
-"""numba-cuda: compiles Numba kernels to PTX with Numba's own compiler, in a process of its own.
+"""numba-cuda and numba-cuda-mlir: compile Numba kernels to PTX with Numba's own compilers, in a process of its own.
 
 The kernel is sent as its byte code, with the values of its global names: constants, and the functions that it calls. A
-name of the stand-in becomes the name that it stands in for. File names are replaced, so that the cache finds a kernel of
+name of the stand-in becomes the name that it stands in for. A kernel of `numba_cuda_mlir` goes to that compiler. File names are replaced, so that the cache finds a kernel of
 a notebook again after a restart.
 """
 
@@ -36,6 +36,7 @@ class Sent:
     functions: dict[str, dict] = field(default_factory=dict)
     sources: dict[str, tuple[str, int]] = field(default_factory=dict)  # by file name: text, first line
     keys: dict[int, str] = field(default_factory=dict)
+    library: str = "numba.cuda"  # or "numba_cuda_mlir.cuda"
 
 
 def to_ptx(
@@ -60,12 +61,12 @@ def to_ptx(
     Raises
     ------
     MissingTool
-        numba-cuda is not installed.
+        numba-cuda, or numba-cuda-mlir for a kernel of `numba_cuda_mlir`, is not installed.
     CannotShow
         Numba refuses the kernel; the message is its reason in one line, with the learner's line.
     """
     request, sent = request_for(kernel, signature, architecture)
-    installed = tools.numba_cuda()
+    installed = tools.numba_cuda(compiler_of(kernel))
     said = [str(each) for each in signature]
     described = {**request, "types": said}  # two pickles of the same types can differ
     answer = kept(lambda: _compiled(request, sent), "numba", described, installed.identity, sys.version)
@@ -74,22 +75,43 @@ def to_ptx(
 
 def request_for(kernel: Any, signature: Sequence[Any], architecture: Target) -> tuple[dict[str, Any], Sent]:
     """Return what `children.numba_ptx` compiles, and the sources of its functions. Arguments and errors as for `to_ptx`."""
-    sent = Sent()
+    is_new = compiler_of(kernel) == tools.SUCCESSOR
+    sent = Sent(library="numba_cuda_mlir.cuda" if is_new else "numba.cuda")
     _function(kernel, sent)
     options = getattr(kernel, "targetoptions", {}) or {}
     request = {
         "functions": sent.functions,
-        "types": base64.b64encode(pickle.dumps(tuple(signature), 4)).decode(),
+        "types": [_spelled(each) for each in signature]
+        if is_new
+        else base64.b64encode(pickle.dumps(tuple(signature), 4)).decode(),
+        "library": sent.library,
         "capability": list(architecture.capability),
         "options": {name: options.get(name) for name in OF_KERNELS},
     }
     return request, sent
 
 
+def compiler_of(kernel: Any) -> str:
+    """Return the package that compiles a kernel: "numba-cuda" or "numba-cuda-mlir"."""
+    is_new = type(kernel).__module__.removeprefix("host_to_device.standins.").startswith("numba_cuda_mlir")
+    return tools.SUCCESSOR if is_new else "numba-cuda"
+
+
+def _spelled(kind: Any) -> list:
+    """Return one of Numba's types in words, for a compiler whose types are other objects."""
+    if hasattr(kind, "layout") and hasattr(kind, "ndim"):
+        return ["Array", _spelled(kind.dtype), kind.ndim, kind.layout, not kind.mutable]
+    if isinstance(getattr(kind, "types", None), tuple):
+        return ["Tuple", [_spelled(each) for each in kind.types]]
+    if not re.fullmatch(r"\w+", str(kind)):
+        raise CannotShow(f"a kernel of numba_cuda_mlir with an argument of type {kind} cannot be shown")
+    return ["", str(kind)]
+
+
 def _compiled(request: dict, sent: Sent) -> dict[str, Any]:
     with tools.private_folder() as folder:
         answer = tools.call_python(
-            "numba_ptx.py", request, folder, name="numba-cuda", extra={"NUMBA_CACHE_DIR": str(folder)}
+            "numba_ptx.py", request, folder, name="Numba's compiler", extra={"NUMBA_CACHE_DIR": str(folder)}
         )
     if "error" in answer:
         raise _refusal(answer, sent)
@@ -164,13 +186,20 @@ def source_of(function: Callable) -> tuple[str, int]:
 
 def _value(name: str, value: Any, sent: Sent, function: Callable) -> list:
     """Return the form in which a value is sent to the other process."""
+    is_new = sent.library != "numba.cuda"
     if isinstance(value, types.ModuleType):
-        return ["module", _real(value.__name__)]
+        name_there = _real(value.__name__)
+        return [
+            "module",
+            "numba_cuda_mlir.types" if is_new and name_there == "numba.core.types" else name_there,
+        ]
     if hasattr(value, "py_func"):
         return ["device", _function(value, sent)]
     module = getattr(value, "__module__", None) or ""
     if type(value).__module__.endswith("standins.numba_cuda.names"):  # cuda.grid, imported by its name
-        return ["name", ["numba.cuda", value.name]]
+        return ["name", [sent.library, value.name]]
+    if is_new and type(value).__module__.startswith("numba.core.types"):
+        return ["name", ["numba_cuda_mlir.types", str(value)]]
     if module.startswith("host_to_device.standins."):
         return ["name", [_real(module), value.__name__]]
     if isinstance(value, types.FunctionType) and (module == "__main__" or _is_local(value)):
@@ -195,6 +224,8 @@ def _is_local(function: types.FunctionType) -> bool:
 
 def _real(module: str) -> str:
     """Return the name of the module that a stand-in's module replaces."""
+    if module.startswith("host_to_device.standins.numba_cuda_mlir"):
+        return module.removeprefix("host_to_device.standins.")
     return re.sub(r"^host_to_device\.standins\.numba_cuda", "numba.cuda", module)
 
 
@@ -221,6 +252,11 @@ def _refusal(answer: dict, sent: Sent) -> CannotShow:
         )
     ]
     words = re.sub(r"\s+", " ", (reasons or said or [kind])[0])
+    if "Failed to dlopen libcuda" in log:
+        return CannotShow(
+            'numba-cuda-mlir links with nvJitLink, and finds none. Install it:  python -m pip install "numba-cuda-mlir[cu13]"',
+            log,
+        )
     if (
         re.search(r"numba\.cuda\.cudadrv.*(nvvm|libdevice)|libNVVM cannot be found|nvvm", log, re.I)
         and not reasons
@@ -249,12 +285,18 @@ def _first_use(name: str, sent: Sent) -> tuple[int | None, str]:
     return None, ""
 
 
-def parameter_names(function: Callable, signature: Sequence[Any]) -> tuple[str, ...]:
-    """Return names for the parameters of the PTX; an array becomes seven or more of them (Numba, "arrayobj").
+# What an array becomes, before the length and the stride of each axis: by numba-cuda ("arrayobj") the object that owns the
+# array, its parent, the number of elements, the size of an element and the address of the data; by numba-cuda-mlir MLIR's
+# descriptor of a memref: the address that was allocated, that of the data, and the distance to the first element.
+PARTS = {
+    "numba-cuda": ("meminfo", "parent", "nitems", "itemsize", "data"),
+    tools.SUCCESSOR: ("allocated", "data", "offset"),
+}
 
-    They are the object that owns the array, its parent, the number of elements, the size of an element, the address of
-    the data, and the length and the stride of each axis.
-    """
+
+def parameter_names(kernel: Any, signature: Sequence[Any]) -> tuple[str, ...]:
+    """Return names for the parameters of the PTX; an array becomes five or more of them, `PARTS` and its axes."""
+    function, parts = kernel.py_func, PARTS[compiler_of(kernel)]
     found: list[str] = []
     for name, kind in zip(inspect.signature(function).parameters, signature, strict=False):
         dimensions = getattr(kind, "ndim", None)
@@ -263,7 +305,7 @@ def parameter_names(function: Callable, signature: Sequence[Any]) -> tuple[str, 
                 return ()  # a tuple becomes several parameters, which are not counted here
             found.append(name)
             continue
-        found += [f"{name}.{part}" for part in ("meminfo", "parent", "nitems", "itemsize", "data")]
+        found += [f"{name}.{part}" for part in parts]
         found += [f"{name}.shape[{axis}]" for axis in range(dimensions)]
         found += [f"{name}.strides[{axis}]" for axis in range(dimensions)]
     return tuple(found)

@@ -388,7 +388,7 @@ class CUDADispatcher:
         kinds = tuple(typeof(getattr(each, "_array", each)) for each in arguments)
         key = get_current_device().compute_capability, kinds
         if key not in self.specializations:
-            made = CUDADispatcher(self.py_func, self.device, [], self.targetoptions, self.warp_size)
+            made = type(self)(self.py_func, self.device, [], self.targetoptions, self.warp_size)
             made.seen[kinds], made.specialized = None, True
             self.specializations[key] = made
         return self.specializations[key]

@@ -78,18 +78,30 @@ SIMPLE = (
 ) = (tuple(DeviceName(name) for name in group) for group in SIMPLE)
 
 
+SUCCESSOR = "numba_cuda_mlir.cuda"
+
+
 def of_numba(value: Any) -> Any:
-    """Return the stand-in's counterpart of an object of Numba's own `numba.cuda`; any other object as it is.
+    """Return the stand-in's counterpart of an object of the real `numba.cuda` or its successor; others as they are.
 
     With it the stand-in can read a kernel that was compiled for a real GPU, to check the kernel.
     """
-    numbas = sys.modules.get("numba.cuda")
-    if numbas is None or numbas.__name__ == __package__:
-        return value
+    for library in ("numba.cuda", SUCCESSOR):
+        real = sys.modules.get(library)
+        if real is not None and real.__name__ == library:  # not the stand-in
+            value = _counterpart(value, real)
+    return value
+
+
+def _counterpart(value: Any, numbas: types.ModuleType) -> Any:
     ours = importlib.import_module(__package__)
     if value is numbas:
         return ours
+    if numbas.__name__ == SUCCESSOR and (found := _of_successor(value, ours)) is not None:
+        return found
     if isinstance(value, types.ModuleType) or not type(value).__module__.startswith(("numba", "builtins")):
+        return value
+    if value is None or isinstance(value, int):  # the successor's laneid and warpsize
         return value
     for group in (
         *SIMPLE,
@@ -99,8 +111,20 @@ def of_numba(value: Any) -> Any:
         for name in group:
             if getattr(numbas, name, None) is value:
                 return globals()[name]
-    random = sys.modules.get("numba.cuda.random")
+    random = sys.modules.get(f"{numbas.__name__}.random")
     name = getattr(value, "__name__", "")
     if random is not None and name.startswith("xoroshiro") and getattr(random, name, None) is value:
         return getattr(importlib.import_module(f"{__package__}.random"), name)
     return value
+
+
+def _of_successor(value: Any, ours: types.ModuleType) -> Any:
+    """Return the counterpart of a module or of a type of `numba_cuda_mlir`, or None: its types are not Numba's objects."""
+    if isinstance(value, types.ModuleType):
+        if value.__name__ == "numba_cuda_mlir.types":
+            return importlib.import_module("numba.core.types")
+        owner, _, name = value.__name__.rpartition(".")
+        return getattr(ours, name, None) if owner == SUCCESSOR else None
+    if type(value).__module__.startswith("numba_cuda_mlir.numba_cuda.types"):
+        return getattr(importlib.import_module("numba.core.types"), str(value), None)
+    return None

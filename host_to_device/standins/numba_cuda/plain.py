@@ -88,7 +88,7 @@ def _is_plain_attribute(node: ast.Attribute, modules: dict[str, types.ModuleType
         module = modules[root.id]
         if module is np:
             return isinstance(node.value, ast.Name) and node.attr in OF_NUMPY
-        return module is math or module.__name__ in ("numba.cuda", STAND_IN)
+        return module is math or module.__name__ in ("numba.cuda", STAND_IN, f"{STAND_IN}_mlir.cuda")
     return isinstance(node.value, ast.Name) and node.attr in OF_ARRAYS
 
 
