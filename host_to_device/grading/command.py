@@ -117,7 +117,7 @@ def grade(chosen: argparse.Namespace) -> int:
 
 def marker(task: scheduled.Task) -> Callable[[Sequence[str]], marking.Marked]:
     """Return the function that marks a notebook on this machine; here, and not later, it is seen whether that works."""
-    box = sandbox.unsafe() if task.unsafe else sandbox.bubblewrap(task.limits)
+    box = scheduled.box(task.limits, task.unsafe)
     return lambda cells: marking.mark(cells, task.numbers, task.seed, box, task.limits, task.patience)
 
 

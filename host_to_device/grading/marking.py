@@ -21,6 +21,7 @@ from typing import Any
 from host_to_device.exercises import answering, catalogue
 from host_to_device.exercises.verdicts import Judged, Verdict, verdict
 from host_to_device.grading import frames, runs
+from host_to_device.grading.fork_server import Warm
 from host_to_device.grading.sandbox import Limits, Sandbox
 from host_to_device.grading.watching import Watch
 from host_to_device.support import child_processes
@@ -70,7 +71,7 @@ def mark(
     cells: Sequence[str],
     numbers: Sequence[str],
     seed: int,
-    sandbox: Sandbox,
+    sandbox: Sandbox | Warm,
     limits: Limits | None = None,
     patience: Patience | None = None,
 ) -> Marked:
@@ -146,7 +147,7 @@ class _Notebook:
         self,
         cells: Sequence[str],
         left_out: set[int],
-        sandbox: Sandbox,
+        sandbox: Sandbox | Warm,
         limits: Limits,
         patience: Patience,
         until: float,

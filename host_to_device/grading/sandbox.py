@@ -18,6 +18,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 COURSE = "/course"  # where the package lies in the sandbox, if it lies in no folder of Python's
 HOME = "/tmp"  # of the sandbox: in memory, and gone with the process
 SYSTEM = ("/usr", "/etc/alternatives", "/etc/ld.so.cache", "/etc/ssl/certs")
+SERVING = ("CAP_SYS_ADMIN", "CAP_NET_ADMIN", "CAP_SETFCAP")  # the last to keep the name of a user in a new namespace
 LINKS = ("lib", "lib64", "bin", "sbin")
 
 
@@ -52,11 +53,15 @@ class Limits:
 
 @dataclass(frozen=True)
 class Sandbox:
-    """A way to start a process: the words before its command, its environment, and whether it is shut in."""
+    """A way to start a process: the words before its command, its environment, and whether it is shut in.
+
+    `serving` are the words before the command of a `fork_server`, if there can be one.
+    """
 
     words: tuple[str, ...]
     environment: dict[str, str]
     shut_in: bool = True
+    serving: tuple[str, ...] = ()
 
     def start(self, module: str, limits: Limits, folder: Path) -> subprocess.Popen[bytes]:
         """Start `python -m module` with pipes to its standard input and output.
@@ -105,18 +110,9 @@ def bubblewrap(limits: Limits) -> Sandbox:
     inside = _inside(Path(sys.prefix), Path(sys.base_prefix))
     words = [
         *(program, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"),
-        *(
-            "--proc",
-            "/proc",
-            "--dev",
-            "/dev",
-            "--size",
-            str(limits.scratch),
-            "--tmpfs",
-            "/tmp",
-            "--dir",
-            HOME,
-        ),
+        *("--proc", "/proc", "--dev", "/dev"),
+        *("--size", str(limits.scratch), "--tmpfs", HOME),
+        *("--size", str(limits.scratch), "--tmpfs", "/dev/shm"),
         *_bound(SYSTEM),
         *(word for each in LINKS if Path("/", each).is_symlink() for word in _link(each)),
         *_bound(each for each in map(str, (sys.base_prefix, sys.prefix)) if not each.startswith("/usr/")),
@@ -127,12 +123,17 @@ def bubblewrap(limits: Limits) -> Sandbox:
         words += ["--ro-bind", str(PACKAGE), f"{COURSE}/{PACKAGE.name}"]
     checks = PACKAGE / "exercises" / "sets"
     if checks.is_dir():  # what is right stays outside
-        words += ["--tmpfs", str(checks) if inside else f"{COURSE}/{checks.relative_to(PACKAGE.parent)}"]
+        hidden = str(checks) if inside else f"{COURSE}/{checks.relative_to(PACKAGE.parent)}"
+        words += ["--tmpfs", hidden, "--remount-ro", hidden]
+    words += ["--remount-ro", "/dev", "--remount-ro", "/"]  # all but HOME and /dev/shm
     environment = _environment([] if inside else [COURSE])
     for name, value in environment.items():
         words += ["--setenv", name, value]
-    words += ["--chdir", HOME, "--"]
-    made = Sandbox(tuple(words), {"PATH": os.environ.get("PATH", "/usr/bin")})
+    words += ["--chdir", HOME]
+    # A fork server makes the namespaces of its children: it is the administrator of its sandbox, and of nothing outside.
+    rights = (word for each in SERVING for word in ("--cap-add", each))
+    serving = (*words, "--uid", "0", "--gid", "0", *rights, "--")
+    made = Sandbox((*words, "--"), {"PATH": os.environ.get("PATH", "/usr/bin")}, serving=serving)
     _try(made)
     return made
 

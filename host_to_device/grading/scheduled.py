@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from host_to_device.grading import marking, private, sandbox
+from host_to_device.grading import fork_server, marking, private, sandbox
 
 INSTALL = "--scheduler needs Dask: python -m pip install 'host-to-device[teach]'"
 CONNECTING = 15  # seconds
@@ -30,8 +30,8 @@ class Task:
     def mark(self, cells: Sequence[str]) -> marking.Marked:
         """Mark a notebook, in a sandbox of the machine where this runs."""
         _use(self.checks)
-        box = _box(self.limits, self.unsafe)
-        return marking.mark(cells, self.numbers, self.seed, box, self.limits, self.patience)
+        those = _box(self.limits, self.unsafe)
+        return marking.mark(cells, self.numbers, self.seed, those, self.limits, self.patience)
 
 
 @functools.lru_cache(maxsize=1)
@@ -40,8 +40,13 @@ def _use(checks: tuple[tuple[str, str], ...]) -> None:
 
 
 @functools.lru_cache(maxsize=2)
-def _box(limits: sandbox.Limits, unsafe: bool) -> sandbox.Sandbox:
-    return sandbox.unsafe() if unsafe else sandbox.bubblewrap(limits)
+def _box(limits: sandbox.Limits, unsafe: bool) -> sandbox.Sandbox | fork_server.Warm:
+    return box(limits, unsafe)
+
+
+def box(limits: sandbox.Limits, unsafe: bool) -> sandbox.Sandbox | fork_server.Warm:
+    """Return what notebooks are shut in by on this machine."""
+    return sandbox.unsafe() if unsafe else fork_server.Warm(sandbox.bubblewrap(limits), limits)
 
 
 class Cluster:

@@ -1,9 +1,11 @@
 """One notebook in a real sandbox: what is right earns its points, what is not does not, and nothing outside changes."""
 
+import os
+
 import pytest
 
 from host_to_device.exercises import catalogue
-from host_to_device.grading import cells, marking, runs, sandbox
+from host_to_device.grading import cells, fork_server, marking, runs, sandbox
 from tests.exercises.test_sets import ROOT
 from tests.grading import attacks
 
@@ -14,11 +16,24 @@ EVERY = [cls for number in catalogue.set_numbers() for cls in catalogue.in_set(n
 
 
 @pytest.fixture(scope="module")
-def box():
+def cold():
+    """The sandbox that starts a new process for each notebook."""
     try:
         return sandbox.bubblewrap(LIMITS)
     except sandbox.NoSandbox as problem:
         pytest.skip(str(problem))
+
+
+@pytest.fixture(scope="module")
+def box(cold):
+    """What the command uses: a fork server where the system allows one."""
+    with fork_server.Warm(cold, LIMITS) as warm:
+        yield warm
+
+
+@pytest.fixture(params=["cold", "box"])
+def each_box(request):
+    return request.getfixturevalue(request.param)
 
 
 def marked(box, code):
@@ -36,6 +51,73 @@ def test_an_honest_notebook_earns_what_is_right(box):
 def test_a_name_that_a_later_cell_uses_again_counts_as_it_was_at_its_answer(box):
     found = marked(box, [attacks.START, attacks.HONEST, attacks.ASK[0], "twice = 2"])
     assert found.verdicts["02.a"].right
+
+
+PROBE = """
+import os
+from pathlib import Path
+def holds(path):
+    try:
+        Path(path, "left").write_text("left")
+    except OSError:
+        return ""
+    return path
+status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+print({
+    "processes": sorted(int(each) for each in os.listdir("/proc") if each.isdigit()),
+    "rights": int(status["CapEff"], 16) | int(status["CapPrm"], 16) | int(status["CapBnd"], 16),
+    "no new rights": status["NoNewPrivs"].strip(),
+    "writable": [each for each in ("/", "/dev", "/dev/shm", "/tmp", "/usr", "/proc/sys/kernel", "/course") if holds(each)],
+    "left": [*map(str, Path("/tmp").iterdir()), *map(str, Path("/dev/shm").iterdir())],
+    "interfaces": os.listdir("/sys/class/net") if Path("/sys").exists() else Path("/proc/net/dev").read_text().count(":"),
+    "open": sorted(int(each) for each in os.listdir("/proc/self/fd")),
+    "checks": [*map(str, Path("/course/host_to_device/exercises").glob("sets/*"))],
+    "user": os.getuid(),
+})
+"""
+FORBIDDEN = """
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+print([libc.mount(b"tmpfs", b"/usr", b"tmpfs", 0, None), libc.umount2(b"/tmp", 2), libc.umount2(b"/proc", 2),
+       libc.mount(None, b"/", None, 0x20 | 0x1000, None), libc.setns(0, 0), libc.sethostname(b"x", 1)])
+"""
+
+
+def test_a_notebook_sees_nothing_outside_and_keeps_no_right(each_box):
+    import ast
+
+    found = marked(each_box, [PROBE, FORBIDDEN])
+    seen = ast.literal_eval(found.cells[0].printed)
+    assert len(seen.pop("processes")) <= 2, "its first process, and itself"
+    assert seen.pop("rights") == 0 and seen.pop("no new rights") == "1"
+    assert seen.pop("writable") == ["/dev/shm", "/tmp"] and seen.pop("interfaces") == 1
+    assert {each for each in seen.pop("left") if not each.startswith("/tmp/.")} == {
+        "/dev/shm/left",
+        "/tmp/left",
+    }
+    assert len(seen.pop("open")) <= 8 and seen.pop("checks") == [] and seen.pop("user") == os.getuid()
+    assert not seen
+    assert ast.literal_eval(found.cells[1].printed) == [-1] * 6
+    again = ast.literal_eval(
+        marked(each_box, ["import os\nprint(os.listdir('/tmp') + os.listdir('/dev/shm'))"]).cells[0].printed
+    )
+    assert "left" not in again, "nothing of one notebook is there for the next"
+
+
+def test_notebooks_do_run_from_the_fork_server(box):
+    marked(box, ["pass"])
+    assert box.left == fork_server.TRIES, (
+        "a system that lets bubblewrap work, but no fork server, marks slowly"
+    )
+
+
+def test_a_fork_server_that_ends_is_started_again_and_else_each_notebook_starts_alone(cold):
+    with fork_server.Warm(cold, LIMITS) as warm:
+        for tries in (1, 0):
+            assert marked(warm, ["x = 1"]).cells[0].error == ""
+            fork_server.child_processes.end(warm.server)
+            assert marked(warm, ["x = 1"]).cells[0].error == "" and warm.left == tries
+        assert warm.server is None
 
 
 SAMPLE = (
