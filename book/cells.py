@@ -37,11 +37,10 @@ class NotebookCell(SphinxDirective):
         if missing:
             raise self.error(f"notebook-cell: {name} has no code cell {missing[0]!r}")
         code = "\n\n\n".join(cells[cell].source for cell in wanted)
-        root = Path(self.env.srcdir).resolve()
-        live_name = path.resolve().relative_to(root).with_suffix("").as_posix()
+        notebook = f"{path.parent.name}/{path.stem}"
         blocks = [
             nodes.literal_block("", code, language="python"),
-            *live.bar(self.env.app, live_name, wanted),
+            *live.bar(self.env.app, notebook, wanted),
         ]
         if "outputs" in self.options:
             text = printed(cells[wanted[-1]])

@@ -98,7 +98,7 @@ def why_not(sources: list[str], not_checked: dict[int, str] | None = None) -> li
     return found
 
 
-def live_cells(notebook: Path, unchecked: set[str] = frozenset()) -> list[dict[str, Any]]:
+def live_cells(notebook: Path, unchecked: frozenset[str] = frozenset()) -> list[dict[str, Any]]:
     """Return the code cells of a notebook as a page's worker gets them: "id", "source" and "why".
 
     Parameters
@@ -111,7 +111,7 @@ def live_cells(notebook: Path, unchecked: set[str] = frozenset()) -> list[dict[s
     cells = [cell for cell in nbformat.read(notebook, as_version=4).cells if cell.cell_type == "code"]
     sources = [cell.source for cell in cells]
     extra = {
-        place: "a compiler for its check"
+        place: "Numba's compiler for its check"
         for place, source in enumerate(sources)
         if any(f'h2d.answer("{number}")' in source for number in unchecked)
     }
