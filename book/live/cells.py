@@ -16,13 +16,18 @@ from book.live.in_worker.running import names_of, needed, plain
 
 # The lessons whose cells run on their pages: their kernels are Numba's, or array code.
 LESSONS = ("01-architecture", "02-host-and-device", "03-kernels-numba", "05-cooperation")
-KNOWN = {"numpy", "numba", "host_to_device", "cupy", "cupyx", *sys.stdlib_module_names} - {"subprocess", "multiprocessing"}
+KNOWN = {"numpy", "numba", "host_to_device", "cupy", "cupyx", *sys.stdlib_module_names} - {
+    "subprocess",
+    "multiprocessing",
+}
 NAMES = {"torch": "PyTorch", "matplotlib": "Matplotlib", "ipywidgets": "Jupyter's widgets"}
 OF_LIBRARY = {
     "device": "PyTorch",
     **dict.fromkeys(("show", "compare"), "compilers"),
     **dict.fromkeys(("in_child", "stack", "doctor"), "a process of its own"),
-    **dict.fromkeys(("time", "experiment"), "a clock: a time measured in a browser's interpreter says nothing about a GPU"),
+    **dict.fromkeys(
+        ("time", "experiment"), "a clock: a time measured in a browser's interpreter says nothing about a GPU"
+    ),
 }
 OF_CUPY = dict.fromkeys(
     ("RawKernel", "RawModule", "ElementwiseKernel", "ReductionKernel"), "a compiler for CUDA C++"
@@ -45,7 +50,11 @@ def _needs(source: str, compiler_names: set[str]) -> str:
         elif isinstance(node, ast.ImportFrom):
             modules = [node.module or ""]
             if node.module == "numba":
-                names = {each.asname or each.name for each in node.names if each.name in no_numba.NEEDS_THE_COMPILER}
+                names = {
+                    each.asname or each.name
+                    for each in node.names
+                    if each.name in no_numba.NEEDS_THE_COMPILER
+                }
                 compiler_names |= names
             if node.module == "cupyx":
                 modules += [each.name for each in node.names if each.name == "jit"]
@@ -53,7 +62,9 @@ def _needs(source: str, compiler_names: set[str]) -> str:
             top = module.partition(".")[0]
             if top not in KNOWN:
                 found = found or NAMES.get(top, top)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):  # naming the class needs no compiler
+        if isinstance(node, ast.Call) and isinstance(
+            node.func, ast.Attribute
+        ):  # naming the class needs no compiler
             owner = getattr(node.func.value, "id", "")
             found = found or (OF_CUPY.get(node.func.attr, "") if owner in ("cp", "cupy") else "")
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):

@@ -28,7 +28,9 @@ def files(sets: list[str]) -> dict[str, bytes]:
     found = {}
     for path in sorted(package.rglob("*")):
         inside = path.relative_to(package).as_posix()
-        left_out = any(inside.startswith(f"{each}/") for each in LEFT_OUT) or inside.startswith("exercises/sets/")
+        left_out = any(inside.startswith(f"{each}/") for each in LEFT_OUT) or inside.startswith(
+            "exercises/sets/"
+        )
         if path.suffix in (".py", ".mplstyle") and "__pycache__" not in path.parts and not left_out:
             found[f"host_to_device/{inside}"] = path.read_bytes()
     for path in sorted(IN_WORKER.glob("*.py")):

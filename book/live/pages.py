@@ -80,7 +80,8 @@ def add_bars(app: Sphinx, doctree: nodes.document) -> None:
         raise ExtensionError(f"{page}: {len(found)} cells on the page, {len(known)} in the notebook")
     for cell, container in zip(known, found, strict=True):
         code = next(
-            (at for at, each in enumerate(container.children) if "cell_input" in each.get("classes", ())), None
+            (at for at, each in enumerate(container.children) if "cell_input" in each.get("classes", ())),
+            None,
         )
         if code is not None:
             container[code + 1 : code + 1] = bar(app, page, [cell["id"]])

@@ -48,7 +48,9 @@ def locked(pyodide: Path = PYODIDE) -> dict:
     """
     missing = [name for name in CORE if not (pyodide / name).exists()]
     if missing:
-        raise NoRuntime(f"Pyodide is not installed ({missing[0]} is missing): remove book/node_modules, then `make book`")
+        raise NoRuntime(
+            f"Pyodide is not installed ({missing[0]} is missing): remove book/node_modules, then `make book`"
+        )
     lock = json.loads((pyodide / "pyodide-lock.json").read_text(encoding="utf-8"))
     numpy = lock["packages"]["numpy"]
     return {
@@ -72,7 +74,15 @@ def from_folder(wanted: dict, _: Path) -> Iterator[Path]:
 
 
 def _pip(folder: Path, *arguments: str) -> list[Path]:
-    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "download", "--quiet"]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "--no-input",
+        "download",
+        "--quiet",
+    ]
     command += ["--no-deps", "--only-binary=:all:", "--dest", str(folder), *arguments]
     try:
         subprocess.run(command, capture_output=True, timeout=SECONDS, check=True)

@@ -119,7 +119,8 @@ def test_a_page_says_what_it_cannot_run(source, what):
 
 
 @pytest.mark.parametrize(
-    "source", ["import numpy as np\nfrom numba import cuda, njit", "import cupy as cp\nisinstance(1, cp.RawKernel)"]
+    "source",
+    ["import numpy as np\nfrom numba import cuda, njit", "import cupy as cp\nisinstance(1, cp.RawKernel)"],
 )
 def test_naming_something_needs_no_compiler(source):
     assert cells.why_not([source]) == [""]
@@ -134,7 +135,9 @@ def test_what_uses_the_result_of_such_a_cell_cannot_run_either():
 def test_most_cells_of_lessons_2_3_and_5_run(folder, lesson):
     found = cells.live_cells(ROOT / folder / f"{lesson}.ipynb", pages.UNCHECKED)
     live = sum("why" not in each for each in found)
-    if not (folder == "notebooks" and lesson.startswith("01")):  # that one compares compiled code with PyTorch
+    if not (
+        folder == "notebooks" and lesson.startswith("01")
+    ):  # that one compares compiled code with PyTorch
         assert live > 0.7 * len(found)
 
 
@@ -175,7 +178,9 @@ except ImportError as problem:
 def test_the_workers_numba_offers_cuda_and_refuses_the_compiler(tmp_path):
     with zipfile.ZipFile(BytesIO(library.packed(library.files([])))) as archive:
         archive.extractall(tmp_path)
-    done = subprocess.run([sys.executable, "-c", IN_WORKER], cwd=tmp_path, capture_output=True, text=True, timeout=200)
+    done = subprocess.run(
+        [sys.executable, "-c", IN_WORKER], cwd=tmp_path, capture_output=True, text=True, timeout=200
+    )
     assert not done.stderr
     banner, found, njit, typed = done.stdout.splitlines()
     assert "as plain Python because Numba is not installed" in banner

@@ -84,7 +84,7 @@ def test_pyodides_release_is_asked_by_version(pyodide, tmp_path, monkeypatch):
 
 def test_a_file_with_another_hash_does_not_count(pyodide, tmp_path, monkeypatch):
     (tmp_path / NAME).write_bytes(b"another file")
-    with pytest.raises(runtime.NoRuntime, match="this source has a file with another SHA-256.*H2D_PYODIDE="):
+    with pytest.raises(runtime.NoRuntime, match=r"this source has a file with another SHA-256.*H2D_PYODIDE="):
         numpy_with(lambda *_: iter([tmp_path / NAME]), pyodide, tmp_path, monkeypatch)
     assert not (tmp_path / "cache").exists()
 
@@ -121,7 +121,7 @@ def test_all_sources_are_asked_in_order_and_named(pyodide, tmp_path, offline):
 
 
 def test_without_npms_package_the_message_says_what_to_do(tmp_path):
-    with pytest.raises(runtime.NoRuntime, match="Pyodide is not installed.*make book"):
+    with pytest.raises(runtime.NoRuntime, match=r"Pyodide is not installed.*make book"):
         runtime.numpy(tmp_path / "nothing", tmp_path / "cache")
 
 

@@ -83,7 +83,9 @@ def _walk(node: ast.AST, reads: set[str], binds: set[str], fixed: set[str], inne
             fixed.add(node.name)
         own = {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
         own |= {
-            each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+            each.id
+            for each in ast.walk(node)
+            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
         }
         within: set[str] = set()
         for child in ast.iter_child_nodes(node):
@@ -92,7 +94,9 @@ def _walk(node: ast.AST, reads: set[str], binds: set[str], fixed: set[str], inne
         return
     if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
         own = {
-            each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+            each.id
+            for each in ast.walk(node)
+            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
         }
         within = set()
         for child in ast.iter_child_nodes(node):
@@ -162,7 +166,9 @@ class Session:
         self.emit = emit
         self.names = vars(module or sys.modules["__main__"])
         self.names["display"] = self.display
-        self.ran: dict[str, tuple[str, int]] = {}  # by cell: the text that ran, and as which in the order of runs
+        self.ran: dict[
+            str, tuple[str, int]
+        ] = {}  # by cell: the text that ran, and as which in the order of runs
         self.count = 0
         self.cell = ""
         self._offer_display()
@@ -178,10 +184,7 @@ class Session:
             The id of the cell to run.
         """
         place = next(at for at, each in enumerate(cells) if each["id"] == cell)
-        for at in [*self._stale_before(cells, place), place]:
-            if not self._run_one(cells[at]):
-                return False
-        return True
+        return all(self._run_one(cells[at]) for at in [*self._stale_before(cells, place), place])
 
     def _stale_before(self, cells: list[dict], place: int) -> Iterator[int]:
         """Return the places of cells that have to run first, in order: those needed that have not run as they stand."""
@@ -298,7 +301,9 @@ def told(problem: BaseException, file: str) -> str:
     lines = []
     for frame in traceback.extract_tb(problem.__traceback__):
         if frame.filename.startswith("cell "):
-            where = f"line {frame.lineno}" if frame.filename == file else f"{frame.filename}, line {frame.lineno}"
+            where = (
+                f"line {frame.lineno}" if frame.filename == file else f"{frame.filename}, line {frame.lineno}"
+            )
             within = "" if frame.name == "<module>" else f", in {frame.name}"
             lines += [f"{where}{within}", f"    {frame.line}"]
     said = "".join(traceback.format_exception_only(problem)).strip()
