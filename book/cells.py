@@ -8,6 +8,8 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from book import live
+
 
 class NotebookCell(SphinxDirective):
     """`{notebook-cell} ../notebooks/02-host-and-device.ipynb launch`: the cells with these ids, in one block.
@@ -34,8 +36,11 @@ class NotebookCell(SphinxDirective):
         missing = [cell for cell in wanted if cell not in cells]
         if missing:
             raise self.error(f"notebook-cell: {name} has no code cell {missing[0]!r}")
+        code = "\n\n\n".join(cells[cell].source for cell in wanted)
+        notebook = f"{path.parent.name}/{path.stem}"
         blocks = [
-            nodes.literal_block("", "\n\n\n".join(cells[cell].source for cell in wanted), language="python")
+            nodes.literal_block("", code, language="python"),
+            *live.bar(self.env.app, notebook, wanted),
         ]
         if "outputs" in self.options:
             text = printed(cells[wanted[-1]])

@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
+from host_to_device.support.installed import has_numba
+
 # The module that each stand-in replaces; None if it had not been imported.
 replaced: dict[str, ModuleType | None] = {}
 
@@ -277,7 +279,7 @@ def redirect() -> dict[str, list[str]]:
     for name, stand_in in OF_NUMBA.items():
         replaced[name] = sys.modules.get(name)
         sys.modules[name] = importlib.import_module(stand_in)
-    if importlib.util.find_spec("numba") is not None:
+    if has_numba():
         import numba
 
         replaced["numba"] = vars(numba).get("cuda")

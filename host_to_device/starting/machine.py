@@ -11,7 +11,7 @@ import sys
 from dataclasses import dataclass
 
 from host_to_device import standins
-from host_to_device.support.installed import REHEARSAL, SetUpError, is_installed, version_of
+from host_to_device.support.installed import REHEARSAL, SetUpError, has_numba, is_installed, version_of
 
 # Asked in a child process: initialising CUDA in this one would break every later fork of it.
 PROBE = """
@@ -201,7 +201,7 @@ def stand_in_line(problem: str) -> str:
     found = "No GPU found"
     if os.environ.get("H2D_MACHINE") == "stand-in" and driver_library() is not None:
         found = "No GPU used, because H2D_MACHINE is 'stand-in'"
-    how = "" if is_installed("numba") else ", as plain Python because Numba is not installed"
+    how = "" if has_numba() else ", as plain Python because Numba is not installed"
     return (
         f"{found}{f' ({problem}; {DOCTOR})' if problem else ''}: kernels run on the CPU (stand-ins for numba.cuda and "
         f"cupy){how}. Results are computed for real; times are not a GPU's."

@@ -31,6 +31,12 @@ def is_installed(module: str) -> bool:
     return importlib.util.find_spec(module) is not None
 
 
+def has_numba() -> bool:
+    """Return whether Numba is installed, without importing it; a single module of its name has no compiler, and is none."""
+    found = importlib.util.find_spec("numba")
+    return found is not None and found.submodule_search_locations is not None
+
+
 def version_of(*distributions: str) -> str:
     """Return the version of the first of these distributions that is installed, or `?`."""
     for distribution in distributions:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-HAS_NUMBA = importlib.util.find_spec("numba") is not None
+from host_to_device.support.installed import has_numba
+
+HAS_NUMBA = has_numba()
 
 
 @dataclass(frozen=True)

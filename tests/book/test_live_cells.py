@@ -1,0 +1,188 @@
+"""Running cells in a page's worker, without a browser: what a cell needs, what is run again, and what a page cannot run."""
+
+import json
+import subprocess
+import sys
+import types
+import zipfile
+from io import BytesIO
+
+import pytest
+
+from book.live import cells, library, pages
+from book.live.in_worker import running
+from tests.site.reading import ROOT
+
+
+def page(*sources):
+    return [{"id": f"c{place}", "source": source} for place, source in enumerate(sources)]
+
+
+@pytest.fixture
+def session(monkeypatch):
+    """A session with names of its own, and the list of what it emits."""
+    said = []
+    for name in ("IPython", "IPython.display"):
+        monkeypatch.setitem(sys.modules, name, None)
+    made = running.Session(lambda *piece: said.append(piece), types.ModuleType("page"))
+    made.said = said
+    return made
+
+
+def ran(session):
+    found = [cell for kind, cell, _ in session.said if kind == "running"]
+    session.said.clear()
+    return found
+
+
+def printed(session, kind="out"):
+    return "".join(text for each, _, text in session.said if each == kind)
+
+
+def test_a_cell_brings_the_earlier_cells_that_it_needs_and_no_others(session):
+    book = page("import math", "x = 1", "y = 2", "print(x + math.floor(0.5))")
+    assert session.run(book, "c3")
+    assert printed(session) == "1\n"
+    assert ran(session) == ["c0", "c1", "c3"]
+    assert session.run(book, "c3") and ran(session) == ["c3"]
+
+
+def test_what_may_have_changed_an_object_runs_as_well(session):
+    book = page("x = []", "x.append(1)", "def f(): pass", "f()", "print(x)")
+    assert session.run(book, "c4")
+    assert printed(session) == "[1]\n"
+    assert ran(session) == ["c0", "c1", "c4"]
+
+
+def test_an_edited_cell_runs_again_before_what_needs_it(session):
+    book = page("def f():\n    return 1", "y = f()", "print(y)")
+    session.run(book, "c2")
+    ran(session)
+    book[0] = {"id": "c0", "source": "def f():\n    return 2"}
+    assert session.run(book, "c2")
+    assert printed(session) == "2\n"
+    assert ran(session) == ["c0", "c1", "c2"]
+
+
+def test_an_error_shows_the_readers_line_and_ends_the_run(session):
+    assert not session.run(page("x = 1\nx / 0", "print(x)"), "c1")
+    assert printed(session, "error") == "line 2\n    x / 0\nZeroDivisionError: division by zero"
+    assert ran(session) == ["c0"]
+
+
+def test_a_wrong_line_is_shown_with_its_place(session):
+    assert not session.run(page("x = (1"), "c0")
+    assert printed(session, "error").startswith("line 1\n    x = (1\n")
+
+
+def test_the_librarys_own_errors_are_one_line(session):
+    from host_to_device.support.installed import SetUpError
+
+    session.names["Problem"] = SetUpError
+    assert not session.run(page("raise Problem('do this')"), "c0")
+    assert printed(session, "error") == "host_to_device: do this"
+
+
+def test_the_last_expression_is_shown_as_html_where_it_has_some(session):
+    session.names["Html"] = running.Html
+    assert session.run(page("Html('<b>a</b>')", "7", "7;"), "c0")
+    assert printed(session, "html") == "<b>a</b>"
+    session.run(page("Html('<b>a</b>')", "7", "7;"), "c1")
+    assert printed(session) == "7\n"
+    session.run(page("Html('<b>a</b>')", "7", "7;"), "c2")
+    assert printed(session) == "7\n"
+
+
+def test_too_much_output_is_cut_once(session):
+    session.run(page(f"print('a' * {running.LONGEST + 5})\nprint('b')"), "c0")
+    assert printed(session).count("(The rest") == 1 and "b" not in printed(session).split("(The")[0]
+
+
+def test_ipythons_own_lines_are_left_out(session):
+    assert session.run(page("try:\n    x = 1\nexcept NameError:\n    %pip install a"), "c0")
+
+
+@pytest.mark.parametrize(
+    ("source", "what"),
+    [
+        ("import torch", "PyTorch"),
+        ("import matplotlib.pyplot as plt", "Matplotlib"),
+        ("from numba import njit\n@njit\ndef f(): pass", "Numba's compiler"),
+        ("import cupy as cp\nk = cp.RawKernel('', 'k')", "a compiler for CUDA C++"),
+        ("h2d.show(kernel)", "compilers"),
+        ("h2d.time(kernel)", "a clock"),
+    ],
+)
+def test_a_page_says_what_it_cannot_run(source, what):
+    [why] = cells.why_not([source])
+    assert why.startswith(f"This cell needs {what}") and "\n" not in why
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["import numpy as np\nfrom numba import cuda, njit", "import cupy as cp\nisinstance(1, cp.RawKernel)"],
+)
+def test_naming_something_needs_no_compiler(source):
+    assert cells.why_not([source]) == [""]
+
+
+def test_what_uses_the_result_of_such_a_cell_cannot_run_either():
+    why = cells.why_not(["import torch\nx = 1", "y = x", "print(y)", "z = 2"])
+    assert all("PyTorch" in each for each in why[:3]) and why[3] == ""
+
+
+@pytest.mark.parametrize(("folder", "lesson"), [(f, each) for f in pages.FOLDERS for each in cells.LESSONS])
+def test_most_cells_of_lessons_2_3_and_5_run(folder, lesson):
+    found = cells.live_cells(ROOT / folder / f"{lesson}.ipynb", pages.UNCHECKED)
+    live = sum("why" not in each for each in found)
+    if not (
+        folder == "notebooks" and lesson.startswith("01")
+    ):  # that one compares compiled code with PyTorch
+        assert live > 0.7 * len(found)
+
+
+def test_the_zip_is_the_same_each_time_and_has_checks_and_no_solutions():
+    whole = library.packed(library.files(["02-host-and-device"]))
+    assert whole == library.packed(library.files(["02-host-and-device"]))
+    with zipfile.ZipFile(BytesIO(whole)) as archive:
+        names = archive.namelist()
+        checks = json.loads(archive.read("host_to_device/exercises/sets/02-host-and-device.ipynb"))
+    assert {"numba.py", "live_running.py", "host_to_device/__init__.py"} <= set(names)
+    assert not any(name.startswith("host_to_device/grading") for name in names)
+    assert "BEGIN SOLUTION" not in json.dumps(checks) and len(checks["cells"]) > 5
+
+
+# What a page's worker does, in a Python that finds the worker's `numba` in the place of the real one.
+IN_WORKER = """
+import host_to_device as h2d
+h2d.start()
+from numba import cuda, float32, njit
+import numpy as np
+@cuda.jit
+def kernel(a, out):
+    i = cuda.grid(1)
+    out[i] = a[i]
+report = h2d.check(kernel)[1, 8](np.zeros(5), np.zeros(5))
+print(report.findings[0].kind, float32 is np.float32)
+try:
+    njit(len)
+except NotImplementedError as problem:
+    print(problem)
+try:
+    from numba import typed
+except ImportError as problem:
+    print(problem)
+"""
+
+
+def test_the_workers_numba_offers_cuda_and_refuses_the_compiler(tmp_path):
+    with zipfile.ZipFile(BytesIO(library.packed(library.files([])))) as archive:
+        archive.extractall(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", IN_WORKER], cwd=tmp_path, capture_output=True, text=True, timeout=200
+    )
+    assert not done.stderr
+    banner, found, njit, typed = done.stdout.splitlines()
+    assert "as plain Python because Numba is not installed" in banner
+    assert found == "out of bounds True"
+    assert njit.startswith("numba.njit needs Numba's compiler") and typed.startswith("numba.typed needs")
