@@ -20,18 +20,17 @@ def test_only_what_is_expected_fails(file):
     assert not problems, "\n".join(problems)
 
 
-# Tests that pass on the simulator and not here, by file: of exec's kernels without a text, of float16, of what is open.
-# These numbers may only fall.
+# Tests that pass on the simulator and not here, by file. Of exec's kernels Python keeps no text (atomics, ufuncs); the stand-in
+# has no float16 arithmetic (intrinsics, casting) and no array that a kernel makes (array_methods); its errors have other
+# words (dispatcher, userexc), or come without debug=True, too (exception); 48 kernels of 100 vectors each take minutes to
+# compile (vector_type). These numbers may only fall.
 FEWER = {
     "array_methods": 1,
-    "atomics": 39,
+    "atomics": 38,
     "casting": 1,
-    "complex": 1,
     "dispatcher": 1,
-    "exception": 2,
+    "exception": 1,
     "intrinsics": 20,
-    "make_function_to_jit_function": 5,
-    "print": 1,
     "ufuncs": 40,
     "userexc": 1,
     "vector_type": 1,

@@ -216,8 +216,14 @@ def translated(function: Callable) -> Callable:
 
 
 def cells(function: Callable) -> list[Any]:
-    """Return the values of the function's free variables."""
-    return [cell.cell_contents for cell in function.__closure__ or ()]
+    """Return the values of the function's free variables; None for one that is set later, such as its own name."""
+    found = []
+    for cell in function.__closure__ or ():
+        try:
+            found.append(cell.cell_contents)
+        except ValueError:
+            found.append(None)
+    return found
 
 
 def without_dead_branches(tree: ast.Module, rows: list[list[int]], space: dict[str, Any]) -> bool:

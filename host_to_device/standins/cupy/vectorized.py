@@ -240,10 +240,15 @@ class _Typing:
             raise TypeError(f'"{name}" does not support for the input types: {kinds}') from None
         if isinstance(sample, tuple):
             raise NotImplementedError(f"ufunc `{name}` is not supported.")
-        trees = [self.object(function), *(each.tree for each in data)]
+        trees = [self.object(function), *(self.widened(each) for each in data)]
         if isinstance(function, np.ufunc):
             return Data(ast.Call(trees[0], trees[1:], []), np.asarray(sample).dtype)
         return Data(ast.Call(ast.Name("called", ast.Load()), trees, []), np.asarray(sample).dtype)
+
+    def widened(self, value: Data) -> Any:
+        """Return an operand: CuPy computes with a float16 as a float32, and rounds what a variable or the result gets."""
+        half = value.kind == np.float16
+        return ast.Call(self.object(np.float32), [value.tree], []) if half else value.tree
 
     # -- statements
 
@@ -322,7 +327,10 @@ class _Typing:
             value = self.to(value, known, "same_kind")
         elif differ(known, value.kind):
             raise TypeError(f"Data type mismatch of variable: `{target.id}`: {known} != {value.kind}")
-        return [ast.Assign([ast.Name(target.id, ast.Store())], value.tree)]
+        tree = value.tree
+        if not isinstance(value.kind, tuple) and value.kind == np.float16:
+            tree = ast.Call(self.object(np.float16), [tree], [])
+        return [ast.Assign([ast.Name(target.id, ast.Store())], tree)]
 
     def on_AnnAssign(self, node: ast.AnnAssign, top: bool) -> list[ast.stmt]:
         raise NotImplementedError("a variable with an annotation is not supported.")

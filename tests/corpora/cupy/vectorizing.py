@@ -212,3 +212,13 @@ def a_function_of_cupy_with_a_dtype(cp):
         return cp.add(x, 1, dtype=cp.float64)
 
     return cp.vectorize(sums)(cp.array([1, 2], cp.int32))
+
+
+@program(device([2048], "float16"), TYPES, "vectorize")
+def a_float16_is_rounded_when_it_is_stored(cp):
+    """2049 is no float16: rounded to one after the sum, the result would be 2047."""
+
+    def moved(x):
+        return x + cp.float16(1) - cp.float16(1)
+
+    return cp.vectorize(moved)(cp.array([2048], cp.float16))
