@@ -7,8 +7,9 @@ import sys
 
 from host_to_device.diagnosing import command as doctor
 from host_to_device.grading import command as grade
+from host_to_device.testing import command as run
 
-COMMANDS = {"doctor": doctor, "grade": grade}
+COMMANDS = {"doctor": doctor, "grade": grade, "run": run}
 
 
 def main(arguments: list[str] | None = None) -> int:
