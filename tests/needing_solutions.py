@@ -16,6 +16,7 @@ FILES = (
     "tests/exercises/test_exams.py",
     "tests/grading/attacks.py",
     "tests/grading/test_command.py",
+    "tests/grading/test_evening.py",
     "tests/grading/test_marking.py",
     "tests/grading/test_naive.py",
     "tests/grading/test_submissions.py",

@@ -5,5 +5,6 @@
 check to what such a run needs, `frames` are the messages between the two sides, `marking` holds the conversation for one
 notebook and judges what comes back, and `batch` marks all of them, `scheduled` on a cluster. `private` reads checks that
 the course does not show. `gradebook` and `feedback` write the results; `shapes` compares code for `misconceptions`, which
-names what a wrong answer shows, and for `duplicates`, which lists answers that are alike.
+names what a wrong answer shows, and for `duplicates`, which lists answers that are alike. `fork_server` starts notebooks
+faster, in the same sandbox.
 """

@@ -94,7 +94,7 @@ class Warm:
         asked, stdin = os.pipe()
         stdout, told = os.pipe()
         line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        ours = [os.fdopen(stdin, "wb"), os.fdopen(stdout, "rb")]
+        ours: list[Any] = [os.fdopen(stdin, "wb"), os.fdopen(stdout, "rb")]
         try:
             line.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
             line.settimeout(STARTING)
@@ -112,7 +112,7 @@ class Warm:
             for each in (*ours, line):
                 each.close()
             raise
-        return Forked(line, pid, *ours)  # type: ignore[arg-type]
+        return Forked(line, pid, *ours)
 
     def _serve(self) -> None:
         self.control, theirs = socket.socketpair()
@@ -180,7 +180,8 @@ def main() -> None:
             os._exit(0)
         if os.fork() == 0:
             control.close()
-            _keep(*those, lambda: shut_in(uid, gid, scratch), ready)
+            asked, told, line = those
+            _keep(asked, told, line, lambda: shut_in(uid, gid, scratch), ready)
         for each in those:
             os.close(each)
 
@@ -207,8 +208,8 @@ def _launch() -> None:
     from host_to_device.standins.numba_cuda.settings import interpret_small_launches
 
     @cuda.jit
-    def plain(x, out):
-        i = cuda.grid(1)
+    def plain(x: Any, out: Any) -> None:
+        i: Any = cuda.grid(1)  # type: ignore[call-arg]
         if i < out.size:
             out[i] = x[i] + 1.0
 
@@ -309,8 +310,8 @@ def shut_in(uid: int, gid: int, scratch: int) -> None:
     Path("/proc/self/setgroups").write_text("deny")
     Path("/proc/self/uid_map").write_text(f"{uid} 0 1")
     Path("/proc/self/gid_map").write_text(f"{gid} 0 1")
-    for each in range(int(Path("/proc/sys/kernel/cap_last_cap").read_text()) + 1):
-        _call("prctl", DROP_FROM_BOUND, each, 0, 0, 0)
+    for right in range(int(Path("/proc/sys/kernel/cap_last_cap").read_text()) + 1):
+        _call("prctl", DROP_FROM_BOUND, right, 0, 0, 0)
     _call("capset", (ctypes.c_uint32 * 2)(CAPABILITIES, 0), (ctypes.c_uint32 * 6)())
 
 

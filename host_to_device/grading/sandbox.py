@@ -18,7 +18,11 @@ PACKAGE = Path(__file__).resolve().parents[1]
 COURSE = "/course"  # where the package lies in the sandbox, if it lies in no folder of Python's
 HOME = "/tmp"  # of the sandbox: in memory, and gone with the process
 SYSTEM = ("/usr", "/etc/alternatives", "/etc/ld.so.cache", "/etc/ssl/certs")
-SERVING = ("CAP_SYS_ADMIN", "CAP_NET_ADMIN", "CAP_SETFCAP")  # the last to keep the name of a user in a new namespace
+SERVING = (
+    "CAP_SYS_ADMIN",
+    "CAP_NET_ADMIN",
+    "CAP_SETFCAP",
+)  # the last to keep the name of a user in a new namespace
 LINKS = ("lib", "lib64", "bin", "sbin")
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 from contextlib import suppress
+from typing import Any
 
 
-def end(process: subprocess.Popen) -> None:
-    """End a process that was started in a session of its own (`start_new_session`), and its children."""
+def end(process: Any) -> None:
+    """End a process, a `subprocess.Popen` or its like, that was started in a session of its own, and its children."""
     if os.name == "posix":
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
