@@ -1,6 +1,7 @@
 """Running cells in a page's worker, without a browser: what a cell needs, what is run again, and what a page cannot run."""
 
 import json
+import os
 import subprocess
 import sys
 import types
