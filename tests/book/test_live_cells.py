@@ -1,7 +1,6 @@
 """Running cells in a page's worker, without a browser: what a cell needs, what is run again, and what a page cannot run."""
 
 import json
-import os
 import subprocess
 import sys
 import types
@@ -181,7 +180,7 @@ def test_the_workers_numba_offers_cuda_and_refuses_the_compiler(tmp_path):
         archive.extractall(tmp_path)
     (tmp_path / "program.py").write_text(IN_WORKER)
     done = subprocess.run(
-        [sys.executable, "-c", IN_WORKER], cwd=tmp_path, capture_output=True, text=True, timeout=200
+        [sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, timeout=200
     )
     assert not done.stderr
     banner, found, njit, typed = done.stdout.splitlines()
