@@ -178,8 +178,9 @@ except ImportError as problem:
 def test_the_workers_numba_offers_cuda_and_refuses_the_compiler(tmp_path):
     with zipfile.ZipFile(BytesIO(library.packed(library.files([])))) as archive:
         archive.extractall(tmp_path)
+    (tmp_path / "program.py").write_text(IN_WORKER)
     done = subprocess.run(
-        [sys.executable, "-c", IN_WORKER], cwd=tmp_path, capture_output=True, text=True, timeout=200
+        [sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, timeout=200
     )
     assert not done.stderr
     banner, found, njit, typed = done.stdout.splitlines()
