@@ -108,6 +108,8 @@ def _bound(statement: ast.stmt) -> set[str]:
         return {statement.name}
     if isinstance(statement, ast.Import | ast.ImportFrom):
         return {(each.asname or each.name).partition(".")[0] for each in statement.names}
+    if not isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        return set()  # a loop or a branch: no check of ours needs what it leaves behind
     return {
         each.id
         for each in ast.walk(statement)
