@@ -8,13 +8,14 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from book import live
+from book import live, races
 
 
 class NotebookCell(SphinxDirective):
     """`{notebook-cell} ../notebooks/02-host-and-device.ipynb launch`: the cells with these ids, in one block.
 
     With the option `:outputs:` the text that the last of these cells printed or returned follows, as the notebook stores it.
+    Where that text is a report of a race, its player follows.
     """
 
     required_arguments = 1
@@ -49,6 +50,8 @@ class NotebookCell(SphinxDirective):
                     f"notebook-cell: {name} stores no text that {wanted[-1]!r} printed or returned"
                 )
             blocks.append(nodes.literal_block("", text, language="none", classes=["h2d-output"]))
+            if races.REPORTED.search(text):
+                blocks.append(nodes.raw("", races.player_of(path, wanted[-1]), format="html"))
         for block in blocks:
             self.set_source_info(block)
         return blocks

@@ -23,6 +23,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 import host_to_device
+from book import races
 from host_to_device.checking import Report
 from host_to_device.checking.report import ADVICE
 
@@ -146,16 +147,19 @@ class CheckReport(SphinxDirective):
         return [self.shown(cells[each]) for each in wanted or cells]
 
     def shown(self, cell: Cell) -> nodes.Node:
-        """Return a cell as a notebook's looks: its code, with the file's line numbers, and what it printed."""
+        """Return a cell as a notebook's looks: its code, with the file's line numbers, what it printed, and the player."""
         code = nodes.literal_block("", cell.text, language="python", linenos=True)
         code["highlight_args"] = {"linenostart": cell.first_line}
         printed = nodes.raw("", printed_html(str(cell.report)), format="html")
-        for block in (code, printed):
+        blocks = [printed]
+        if any(finding.pair for finding in cell.report.findings):
+            blocks.append(nodes.raw("", races.player(cell.report, f"cell {cell.name!r}"), format="html"))
+        for block in (code, *blocks):
             self.set_source_info(block)
         return nodes.container(
             "",
             nodes.container("", code, classes=["cell_input"]),
-            nodes.container("", printed, classes=["cell_output"]),
+            nodes.container("", *blocks, classes=["cell_output"]),
             classes=["cell", "check-report"],
         )
 

@@ -299,6 +299,13 @@ class Memory:
             cell[0] = now
         self.written.add(address)
 
+    def exchange(self, address: int) -> None:
+        """Let the running thread's atomic learn what earlier atomics on an address published, and publish its own."""
+        told = self.told.setdefault(address, {})
+        self.moment.learn(told)
+        for block, what in self.moment.published().items():
+            told[block] = _merged(told.get(block), what)
+
     def conflict(self, address: int, of: Tracked, now: Access, *before: Access | None) -> None:
         for access in before:
             if access is not None and not self.moment.ordered(access):
@@ -490,10 +497,7 @@ class Tracked:
             return as_seen(self.raw.dtype.type(0))
         memory = self.memory
         self.touch(address, ATOMIC, sys._getframe(2))
-        told = memory.told.setdefault(address, {})
-        memory.moment.learn(told)
-        for block, what in memory.moment.published().items():
-            told[block] = _merged(told.get(block), what)
+        memory.exchange(address)
         old = self.seen[index]
         cell = self.raw[index].reshape(1).copy()
         change(as_seen(cell), *values)

@@ -45,7 +45,7 @@ class Causes:
 
     def note(self, fault: Fault | BarrierFault, times: int = 1, beyond_warp: bool = False) -> None:
         """Take in a fault that the running schedule reports."""
-        key = _key(fault)
+        key = key_of(fault)
         cause = self.by_key.get(key)
         if cause is None:
             cause = self.by_key[key] = Cause(fault, self.schedule)
@@ -89,13 +89,21 @@ class Causes:
 
         Accesses of one line outside of several arrays are one finding: the line lacks one guard.
         """
+        return [self._finding(*each) for each in self._together()]
+
+    def faults(self) -> list[Fault | BarrierFault]:
+        """Return the fault that was reported first for each of the `findings`."""
+        return [each[0].fault for each in self._together()]
+
+    def _together(self) -> list[list[Cause]]:
+        """Return the causes of each finding."""
         together: dict[Any, list[Cause]] = {}
         for key, cause in self.by_key.items():
             fault = cause.fault
             if isinstance(fault, Fault) and fault.kind == "out of bounds":
                 key = fault.access.place
             together.setdefault(key, []).append(cause)
-        return [self._finding(*each) for each in together.values()]
+        return list(together.values())
 
     def _finding(self, cause: Cause, *others: Cause) -> Finding:
         fault = cause.fault
@@ -164,7 +172,7 @@ class Causes:
         )
 
 
-def _key(fault: Fault | BarrierFault) -> tuple:
+def key_of(fault: Fault | BarrierFault) -> tuple:
     """Return what makes two faults the same cause."""
     if isinstance(fault, BarrierFault):
         # The operation of a warp, which stands before the colon, is a part of the cause.

@@ -86,7 +86,7 @@ class _Marking(Lower):
         return self.generic_visit(negatives.named(node))
 
 
-class _Switching(_Marking):
+class Switching(_Marking):
     """Also lets the other threads take their turns after every atomic, as the threads of a GPU run at once."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
@@ -155,14 +155,13 @@ class Watch(Interpreter):
         self.moment = Moment(warp_size=warp_size, most=accesses, notes=notes)
         self.report, self.fill = report, fill
         self.current = (0, 0)
-        own: dict[str, Any] = {**_atomics(), "fence": self.moment.fence, "local": self.local}
-        own["fence_block"] = lambda: self.moment.fence(device=False)
+        own: dict[str, Any] = {**_atomics(), "fence": self.fence, "local": self.local}
+        own["fence_block"] = lambda: self.fence(device=False)
         own |= lane_helpers(warp_size)
-        program = switching(program) if switch else program
+        lower, program = self.form(program, switch)
         program = replace(
             program, constants={key: self.constant(key, value) for key, value in program.constants.items()}
         )
-        lower = _Switching if switch else _Marking
         for each in (*program.functions.values(), program.kernel):
             for number in negatives.numbers(each.tree):
                 own[f"{negatives.FROM_END}{-number}".removeprefix(PREFIX)] = negatives.FromEnd(number)
@@ -203,6 +202,14 @@ class Watch(Interpreter):
         self.current = value
         self.moment.block, self.moment.thread = value
         self.moment.turn.clear()
+
+    def form(self, program: Program, switch: bool) -> tuple[type[Lower], Program]:
+        """Return what turns waits into yields, and the program in the form that it needs."""
+        return (Switching, switching(program)) if switch else (_Marking, program)
+
+    def fence(self, device: bool = True) -> None:
+        """Take in a fence of the running thread, for the device or for its block alone."""
+        self.moment.fence(device)
 
     def local(self, shape: tuple[int, ...], dtype: np.dtype) -> Tracked:
         array = np.zeros(shape, dtype)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import linecache
 import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
+
+from host_to_device.checking.player import Player
 
 # The kinds of findings, and what to do about each.
 ADVICE = {
@@ -106,6 +109,8 @@ class Report:
     partial: tuple[str, ...] = ()  # which part was checked, where it was not everything
     remarks: tuple[str, ...] = ()
     notes: tuple[Any, ...] = ()
+    # Plays the finding of a number, counted from 0; None where no finding is a race, or the kernel is in CUDA C++.
+    replay: Callable[[int], Player] | None = field(default=None, compare=False, repr=False)
 
     def __bool__(self) -> bool:
         return not self.findings and not self.saw_nothing
@@ -114,6 +119,38 @@ class Report:
     def saw_nothing(self) -> bool:
         """Whether the check ended before it saw anything: then finding nothing means nothing."""
         return not self.findings and (self.schedules == 0 or bool(self.partial and self.accesses == 0))
+
+    def play(self, number: int | None = None) -> Player:
+        """Show a race step by step: two threads, the kernel's lines, and which thread overwrites what.
+
+        The race is reduced to the fewest steps that still show it (`checking.shrinking`), within 500,000 accesses.
+
+        Parameters
+        ----------
+        number
+            The finding's number in the report; by default the first race.
+
+        Returns
+        -------
+        Player
+            A notebook shows it with buttons. `print` gives its steps as text, `data` what the page's script draws.
+
+        Raises
+        ------
+        ValueError
+            If the report has no finding of this number.
+        """
+        if number is not None and number not in range(1, len(self.findings) + 1):
+            there = _count(len(self.findings), "finding")
+            raise ValueError(f"number is {number!r}: the report of {self.kernel} has {there}")
+        races = [k for k, finding in enumerate(self.findings, 1) if finding.pair]
+        number = number or next(iter(races), None)
+        if number not in races:
+            what = "no race" if number is None else f"no race in finding {number}"
+            return Player(f"The check of {self.kernel} found {what}: there is nothing to play.")
+        if self.replay is None:
+            return Player(f"{self.kernel} is in CUDA C++: only races of kernels in Python can be played.")
+        return self.replay(number - 1)
 
     def summary(self) -> str:
         """Return the first line: how many errors, and how much was checked."""

@@ -26,9 +26,11 @@ from host_to_device.checking.outcomes import (
     unwritten_text,
 )
 from host_to_device.checking.places import Place, Source
+from host_to_device.checking.playing import MOST_BYTES, Replay
 from host_to_device.checking.racing import larger_block
 from host_to_device.checking.repeats import Done, Recorder, repeated_stores
 from host_to_device.checking.report import Finding, Report
+from host_to_device.checking.shrinking import Checked
 from host_to_device.standins.copies import overlapping_copies
 from host_to_device.standins.numba_cuda import inferring
 from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStopped
@@ -118,6 +120,7 @@ class Run:
             self.remarks += self.repeats()
         self.remarks += unfit_texts(self.unfit)
         notes = self.notes() if self.options.notes else ()
+        replay = self.replay(findings) if any(finding.pair for finding in findings) else None
         return Report(
             self.kernel.__name__,
             tuple(findings),
@@ -128,7 +131,17 @@ class Run:
             tuple(dict.fromkeys(self.partial)),
             tuple(self.remarks),
             notes,
+            replay,
         )
+
+    def replay(self, findings: list[Finding]) -> Replay:
+        """Return what plays the findings: it keeps copies of the arguments, which the learner may change."""
+        arrays = {name: array for group in self.groups() for name, array in group.items()}
+        checked = None
+        if sum(array.nbytes for array in arrays.values()) <= MOST_BYTES:
+            self.values = tuple(_with_arrays(value, name, arrays) for name, value in self.named_values())
+            checked = Checked(self.typed, self.launch, self.options.warp_size, self.arguments)
+        return Replay(checked, self.source, self.causes.faults(), findings)
 
     # -- the schedules
 
@@ -603,6 +616,13 @@ def _arrays_in(value: Any, name: str) -> Iterator[tuple[str, np.ndarray]]:
     elif isinstance(value, tuple):
         for k, each in enumerate(value):
             yield from _arrays_in(each, f"{name}[{k}]")
+
+
+def _with_arrays(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
+    """Return an argument with these arrays in place of its own, those of a tuple, too."""
+    if isinstance(value, tuple):
+        return same_tuple(value, [_with_arrays(each, f"{name}[{k}]", arrays) for k, each in enumerate(value)])
+    return arrays.get(name, value)
 
 
 def _as_watched(value: Any, name: str, tracked: dict[str, Any]) -> Any:

@@ -74,7 +74,14 @@ DARK_THEMES = (
     "body.vscode-high-contrast:not(.vscode-high-contrast-light)",
     'html[theme="dark"]',
 )
-DARK = f"""<style>
-:is({", ".join(DARK_THEMES)}) :is({", ".join(f".h2d-{each}" for each in SHOWN)}) {{
+
+
+def dark(*shown: str) -> str:
+    """Return the style that gives what has these classes (without `h2d-`) its dark colours in a dark notebook."""
+    return f"""<style>
+:is({", ".join(DARK_THEMES)}) :is({", ".join(f".h2d-{each}" for each in shown)}) {{
   {" ".join(f"--h2d-{name}: {colour};" for name, colour in DARK_COLOURS.items())} color: {DARK_COLOURS["ink"]}; }}
 </style>"""
+
+
+DARK = dark(*SHOWN)

@@ -88,7 +88,8 @@ def h2d_check(request: pytest.FixtureRequest) -> Iterator[list[str]]:
         )
     from host_to_device.testing.watching import watched
 
-    reports = request.node.stash[REPORTS] = []
+    reports: list[Any] = []
+    request.node.stash[REPORTS] = reports
     with watched(reports):
         yield reports
 

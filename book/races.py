@@ -1,0 +1,145 @@
+"""The player of a race, below every report of a race in a notebook's page and in a chapter that quotes one.
+
+When the book is built, the cell that gave the report runs again, with the statements before it that it needs and no
+others, on the stand-in. So the player shows the lines of the notebook's own kernel.
+"""
+
+import ast
+import builtins
+import linecache
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import numpy as np
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+
+import host_to_device
+from book import scripts
+from host_to_device.checking import Report
+from host_to_device.checking.player import SCRIPT
+from host_to_device.standins import numba_cuda
+
+REPORTED = re.compile(r"^\d+\. race: ", re.MULTILINE)  # in a report as text
+IN_HTML = "<strong>race</strong>"
+
+
+def player(report: Report, where: str) -> str:
+    """Return the HTML of a report's player.
+
+    Raises
+    ------
+    ExtensionError
+        If there is no race to play.
+    """
+    found = report.play()
+    if found.why:
+        raise ExtensionError(f"{where}: {found.why}")
+    return found.html(script=False)
+
+
+def player_of(path: Path, cell: str) -> str:
+    """Return the HTML of the player for the report that a notebook's cell gives.
+
+    Raises
+    ------
+    ExtensionError
+        If the cell gives no report of a race.
+    """
+    return _player_of(path, cell, path.stat().st_mtime_ns)
+
+
+@cache
+def _player_of(path: Path, cell: str, _: int) -> str:
+    where = f"{path.name}, cell {cell!r}"
+    statements: list[tuple[str, ast.stmt]] = []
+    for each in nbformat.read(path, as_version=4).cells:
+        if each.cell_type != "code":
+            continue
+        name = f"<{path.stem} {each.id}>"
+        try:
+            body = ast.parse(each.source, name).body
+        except SyntaxError:  # a cell with a command of IPython's
+            continue
+        linecache.cache[name] = len(each.source), None, each.source.splitlines(keepends=True), name
+        statements += [(name, statement) for statement in body]
+        if each.id == cell:
+            break
+    report = _result(statements, where)
+    if not isinstance(report, Report):
+        raise ExtensionError(f"{where}: its last line gives no report")
+    return player(report, where)
+
+
+def _result(statements: list[tuple[str, ast.stmt]], where: str) -> Any:
+    """Return the value of the last statement, an expression, after the statements that it needs."""
+    name, last = statements[-1]
+    if not isinstance(last, ast.Expr):
+        raise ExtensionError(f"{where}: its last line has to be the check")
+    names: dict[str, Any] = {"__name__": "book.races", "h2d": host_to_device, "cuda": numba_cuda}
+    for file, statement in _needed(statements[:-1], _used(last), {*names, *dir(builtins)}):
+        if isinstance(statement, ast.ImportFrom) and statement.module == "numba":
+            # The book is built without Numba, whose types have NumPy's names.
+            names |= {each.name: getattr(np, each.name) for each in statement.names if each.name != "cuda"}
+            continue
+        exec(compile(ast.Module([statement], []), file, "exec"), names)
+    return eval(compile(ast.Expression(last.value), name, "eval"), names)
+
+
+def _needed(
+    statements: list[tuple[str, ast.stmt]], wanted: set[str], given: set[str]
+) -> list[tuple[str, ast.stmt]]:
+    """Return the statements that bind these names, and the names that they use themselves."""
+    found = []
+    for file, statement in reversed(statements):
+        bound = _bound(statement)
+        if bound & (wanted - given):
+            found.append((file, statement))
+            wanted = (wanted - bound) | _used(statement)
+    return found[::-1]
+
+
+def _bound(statement: ast.stmt) -> set[str]:
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        return {statement.name}
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return {(each.asname or each.name).partition(".")[0] for each in statement.names}
+    if not isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        return set()  # a loop or a branch: no check of ours needs what it leaves behind
+    return {
+        each.id
+        for each in ast.walk(statement)
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+    }
+
+
+def _used(node: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+
+
+def add_to_notebook(app: Sphinx, doctree: nodes.document) -> None:
+    """Put the player below each report of a race in a notebook's page."""
+    path = Path(app.env.doc2path(app.env.docname))
+    if path.suffix != ".ipynb":
+        return
+    cells = None
+    for raw in list(doctree.findall(nodes.raw)):
+        text = raw.astext()
+        if 'class="h2d-report"' not in text or IN_HTML not in text:
+            continue
+        cells = cells or nbformat.read(path, as_version=4).cells
+        box: Any = raw
+        while box is not None and "cell_index" not in box:
+            box = box.parent
+        if box is not None:
+            html = player_of(path, cells[box["cell_index"]].id)
+            raw.parent.append(nodes.raw("", html, format="html"))
+
+
+def setup(app: Sphinx) -> None:
+    scripts.load_where(app, "h2d-player", SCRIPT)
+    app.connect("doctree-read", add_to_notebook)
