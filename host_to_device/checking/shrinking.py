@@ -23,6 +23,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -203,7 +204,7 @@ class _Search:
                     if not any(stepper.can_run((block, thread)) for thread in stepper.order):
                         going |= stepper.release(block)
                 going |= not going and together and stepper.release_whole_grid()
-        found = {}
+        found: dict[tuple[bool, Any], _Pair] = {}
         for _, now, before in self.of_key(stepper):
             pair = _Pair(stepper.events[before], stepper.events[now])
             found.setdefault((pair.threads != self.threads, pair.cost), pair)
