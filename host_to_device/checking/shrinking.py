@@ -203,7 +203,7 @@ class _Search:
                     if not any(stepper.can_run((block, thread)) for thread in stepper.order):
                         going |= stepper.release(block)
                 going |= not going and together and stepper.release_whole_grid()
-        found = {}
+        found: dict[tuple, _Pair] = {}
         for _, now, before in self.of_key(stepper):
             pair = _Pair(stepper.events[before], stepper.events[now])
             found.setdefault((pair.threads != self.threads, pair.cost), pair)
@@ -408,7 +408,8 @@ class _Search:
 
     def of_line(self, events: list[Event], own: list[int], number: int) -> set[int]:
         """Return the reads of the statement of an access: those of its thread at its line, directly before it."""
-        event, found = events[number], set()
+        event = events[number]
+        found: set[int] = set()
         sites = {event.site}
         for k in reversed([k for k in own if k < number and events[k].by == event.by]):
             read = events[k].kind == READ and events[k].place == event.place

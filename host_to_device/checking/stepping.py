@@ -435,7 +435,7 @@ class Stepper(Watch):
 
     def frames(self) -> Iterator[Any]:
         """Yield the frames in which the running thread stands, the kernel's first."""
-        generator = self.running.get(self.at[1])
+        generator: Any = self.running.get(self.at[1])
         while getattr(generator, "gi_frame", None) is not None:
             yield generator.gi_frame
             generator = generator.gi_yieldfrom
