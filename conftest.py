@@ -8,7 +8,6 @@ from collections import Counter
 from functools import cache
 
 import pytest
-from xdist.scheduler import LoadFileScheduling
 
 from tests import needing_solutions, weekly
 
@@ -145,39 +144,14 @@ def pytest_collection_modifyitems(config, items):
         config.hook.pytest_deselected(items=[*left_out])
 
 
-class FilesTogether(LoadFileScheduling):
-    """Gives a worker a whole file, as `--dist loadfile` does, or all files that belong together."""
-
-    def _split_scope(self, nodeid):
-        file = super()._split_scope(nodeid)
-        return TOGETHER.get(file, file)
-
-    def remove_node(self, node):
-        """Give the files of a worker that crashed to the others, without the test that it crashed in.
-
-        xdist 3.8 runs that test again: it crashes the next worker too, and then the run waits for ever.
-        """
-        files = self.assigned_work.pop(node)
-        left = {file: [test for test, done in tests.items() if not done] for file, tests in files.items()}
-        crashed = next((tests[0] for tests in left.values() if tests), None)
-        for file, tests in left.items():
-            if others := {test: False for test in tests if test != crashed}:
-                self.workqueue[file] = others
-        for other in self.nodes:
-            self._reschedule(other)
-        return crashed
-
-    def _reschedule(self, node):
-        """Give a worker its next file. After the last file it ends: it would wait for another before its last test."""
-        super()._reschedule(node)
-        if not self.workqueue and not node.shutting_down:
-            node.shutdown()
-
-
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """Schedule files that belong together as one."""
-    return FilesTogether(config, log) if config.getoption("dist") == "loadfile" else None
+    from tests.scheduling import (
+        FilesTogether,
+    )  # the rehearsal's environments have pytest, and no pytest-xdist
+
+    return FilesTogether(config, log, TOGETHER) if config.getoption("dist") == "loadfile" else None
 
 
 def pytest_collection_finish():

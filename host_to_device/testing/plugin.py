@@ -86,7 +86,7 @@ def h2d_check(request: pytest.FixtureRequest) -> Iterator[list[str]]:
         pytest.skip(
             "h2d_check works on the stand-ins: run pytest --stand-ins (on a GPU with H2D_MACHINE=stand-in)"
         )
-    from host_to_device.testing.watching import watched
+    from host_to_device.testing.launches import watched
 
     reports: list[Any] = []
     request.node.stash[REPORTS] = reports

@@ -234,10 +234,10 @@ def indices(text: Text) -> Iterator[list[ast.expr]]:
 
 
 def shift_index(text: Text) -> Iterator[list[Edit]]:
-    """Take the next or the previous element."""
+    """Take the next or the previous element; a literal 0 has no previous one: `a[-1]` is the last, and Numba means it so."""
     for parts in indices(text):
         for part in parts:
-            for step in (1, -1):
+            for step in (1,) if isinstance(part, ast.Constant) and part.value == 0 else (1, -1):
                 yield [text.replaced(part, plus(text, part, step))]
 
 
