@@ -24,6 +24,13 @@ from host_to_device.checking import Report
 from host_to_device.checking.player import SCRIPT
 from host_to_device.standins import numba_cuda
 
+BUILT_WITH = {"host_to_device", "math", "numba", "numpy"}  # what a cell that runs again may import
+
+
+class NotInTheBuild(Exception):
+    """A cell needs a library that the book is built without."""
+
+
 REPORTED = re.compile(r"^\d+\. race: ", re.MULTILINE)  # in a report as text
 IN_HTML = "<strong>race</strong>"
 
@@ -44,6 +51,8 @@ def player(report: Report, where: str) -> str:
 
 def player_of(path: Path, cell: str) -> str:
     """Return the HTML of the player for the report that a notebook's cell gives.
+
+    It is empty where the cell needs a library that the book is built without, such as CuPy.
 
     Raises
     ------
@@ -69,7 +78,10 @@ def _player_of(path: Path, cell: str, _: int) -> str:
         statements += [(name, statement) for statement in body]
         if each.id == cell:
             break
-    report = _result(statements, where)
+    try:
+        report = _result(statements, where)
+    except NotInTheBuild:
+        return ""
     if not isinstance(report, Report):
         raise ExtensionError(f"{where}: its last line gives no report")
     return player(report, where)
@@ -86,6 +98,8 @@ def _result(statements: list[tuple[str, ast.stmt]], where: str) -> Any:
             # The book is built without Numba, whose types have NumPy's names.
             names |= {each.name: getattr(np, each.name) for each in statement.names if each.name != "cuda"}
             continue
+        if _imported(statement) - BUILT_WITH:
+            raise NotInTheBuild
         exec(compile(ast.Module([statement], []), file, "exec"), names)
     return eval(compile(ast.Expression(last.value), name, "eval"), names)
 
@@ -115,6 +129,16 @@ def _bound(statement: ast.stmt) -> set[str]:
         for each in ast.walk(statement)
         if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
     }
+
+
+def _imported(statement: ast.stmt) -> set[str]:
+    if isinstance(statement, ast.ImportFrom):
+        return {(statement.module or "").partition(".")[0]}
+    return (
+        {each.name.partition(".")[0] for each in statement.names}
+        if isinstance(statement, ast.Import)
+        else set()
+    )
 
 
 def _used(node: ast.AST) -> set[str]:

@@ -17,7 +17,7 @@
     stage.setAttribute("role", "group");
     stage.setAttribute("aria-label", race.title);
     const controls = make("div", "controls", stage);
-    const buttons = [["first", "⏮"], ["back", "◀"], ["forward", "▶"], ["last", "⏭"]].map(([name, sign]) => {
+    const buttons = [["first", "|◀"], ["back", "◀"], ["forward", "▶"], ["last", "▶|"]].map(([name, sign]) => {
       const button = make("button", "", controls, sign);
       button.type = "button";
       button.title = name === "first" || name === "last" ? `${name} step` : `one step ${name}`;
