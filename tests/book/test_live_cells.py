@@ -65,8 +65,8 @@ def test_an_edited_cell_runs_again_before_what_needs_it(session):
 
 
 def test_an_error_shows_the_readers_line_and_ends_the_run(session):
-    assert not session.run(page("x = 1\nx / 0", "print(x)"), "c1")
-    assert printed(session, "error") == "line 2\n    x / 0\nZeroDivisionError: division by zero"
+    assert not session.run(page("x = 1\ny = x / 0", "print(y)"), "c1")
+    assert printed(session, "error") == "line 2\n    y = x / 0\nZeroDivisionError: division by zero"
     assert ran(session) == ["c0"]
 
 
