@@ -224,7 +224,7 @@
       const place = bar.cells.includes(said.cell) ? bar : barOf(said.cell);
       place?.show(said.kind, said.text);
       if (said.kind === "error" && place !== bar) {
-        bar.show("error", `This cell did not run, because a cell that it needs ended with an error: ${said.text.trim().split("\n").pop()}`);
+        bar.show("error", `A cell that this one needs ended with an error: ${said.text.trim().split("\n").pop()}\n`);
       }
     } else if (said.kind === "done") {
       const other = barOf(said.cell);

@@ -65,9 +65,22 @@ def test_an_edited_cell_runs_again_before_what_needs_it(session):
 
 
 def test_an_error_shows_the_readers_line_and_ends_the_run(session):
-    assert not session.run(page("x = 1\nx / 0", "print(x)"), "c1")
-    assert printed(session, "error") == "line 2\n    x / 0\nZeroDivisionError: division by zero"
+    assert not session.run(page("x = 1\ny = x / 0", "print(y)"), "c1")
+    assert printed(session, "error") == "line 2\n    y = x / 0\nZeroDivisionError: division by zero"
     assert ran(session) == ["c0"]
+
+
+def test_a_cell_goes_on_with_what_a_failed_cell_has_made_now(session):
+    book = page("x = [1]\nx[5]", "print(x)")
+    assert session.run(book, "c1") and printed(session) == "[1]\n"
+
+
+def test_a_cell_does_not_go_on_with_what_an_older_text_has_made(session):
+    book = page("def f():\n    return 1", "print(f())")
+    assert session.run(book, "c1")
+    book[0] = {"id": "c0", "source": "1 / 0\ndef f():\n    return 2"}
+    assert not session.run(book, "c1")
+    assert printed(session) == "1\n"
 
 
 def test_a_wrong_line_is_shown_with_its_place(session):

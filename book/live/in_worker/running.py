@@ -174,7 +174,7 @@ class Session:
         self._offer_display()
 
     def run(self, cells: list[dict], cell: str) -> bool:
-        """Run a cell, and before it those that it needs; return whether all of them ended without an error.
+        """Run a cell, and before it those that it needs; return whether the cell ran without an error.
 
         Parameters
         ----------
@@ -184,7 +184,17 @@ class Session:
             The id of the cell to run.
         """
         place = next(at for at, each in enumerate(cells) if each["id"] == cell)
-        return all(self._run_one(cells[at]) for at in [*self._stale_before(cells, place), place])
+        reads = names_of(cells[place]["source"]).reads
+        for at in self._stale_before(cells, place):
+            found = names_of(cells[at]["source"])
+            for name in (
+                found.binds - found.reads
+            ):  # after an error, an older object must not pass for the new one
+                self.names.pop(name, None)
+            # A launch that fails has made its arrays all the same: a check of the kernel can go on with them.
+            if not self._run_one(cells[at]) and (reads & found.binds) - self.names.keys():
+                return False
+        return self._run_one(cells[place])
 
     def _stale_before(self, cells: list[dict], place: int) -> Iterator[int]:
         """Return the places of cells that have to run first, in order: those needed that have not run as they stand."""
