@@ -21,6 +21,8 @@ from typing import Any
 
 MAGIC = re.compile(r"^(\s*)[%!].*$", re.M)
 SHOWN = ("text/html", "image/svg+xml", "text/plain")
+START = "h2d.start"  # a name that its call binds, and that an import of what it puts in place reads
+OF_STAND_INS = {"numba", "cupy", "cupyx", "numba_cuda_mlir"}
 LONGEST = 200_000  # characters that one cell may print
 
 Emit = Callable[[str, str, str], None]  # the kind of a piece of output, the id of its cell, the piece
@@ -73,9 +75,16 @@ def _walk(node: ast.AST, reads: set[str], binds: set[str], fixed: set[str], inne
             binds.add(node.id)
         return
     if isinstance(node, ast.Import | ast.ImportFrom):
+        modules = (
+            [node.module or ""] if isinstance(node, ast.ImportFrom) else [each.name for each in node.names]
+        )
+        if {each.partition(".")[0] for each in modules} & OF_STAND_INS:
+            reads.add(START)
         if not inner:
             fixed |= {(each.asname or each.name).partition(".")[0] for each in node.names}
         return
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == START and not inner:
+        fixed.add(START)
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         reads.add(node.target.id)
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):

@@ -113,7 +113,10 @@ def test_parameters_are_numbas(path, name):
         for each in inspect.signature(owner).parameters.values()
         if each.kind is each.POSITIONAL_OR_KEYWORD
     ]
-    assert own == parameters_of_numba(functions(path)[name])
+    numbas = parameters_of_numba(functions(path)[name])
+    if name == "jit":  # in numba-cuda the default is None, which takes what Numba's configuration says
+        numbas[numbas.index(("opt", True))] = ("opt", None)
+    assert own == numbas
 
 
 # ---- start, stop
