@@ -245,7 +245,7 @@
     bar.progress.hidden = true;
     bar.finish();
     bar.say(lost && text.startsWith("Done") ? `${text}, with the cells above that it needs` : text);
-    lost = false;
+    if (text.startsWith("Done")) lost = false;
     idle = setTimeout(() => {
       if (!worker || current) return;
       discard();

@@ -53,6 +53,7 @@ def test_a_cell_runs_with_those_that_it_needs_and_the_finding_is_visible(opened,
     assert all(each.startswith((url, "blob:")) for each in asked)
 
 
+@pytest.mark.slow
 def test_the_output_of_a_cell_replaces_the_stored_one(opened):
     assert run(opened, "add-ten-launch").strip() == "[13 11 14 11 15]"
     stored = bar(opened, "add-ten-launch").locator("xpath=following-sibling::*[1]")
@@ -76,6 +77,7 @@ def test_the_editor_can_be_left_with_tab(opened):
     assert opened.evaluate("document.activeElement.tagName") == "BUTTON"
 
 
+@pytest.mark.slow
 def test_stop_ends_a_loop_and_the_next_run_starts_again(opened):
     box = bar(opened, "yours")
     box.locator("textarea").fill("while True:\n    pass")
@@ -131,6 +133,7 @@ def test_without_webassembly_the_page_reads_as_before(chromium, url):
     context.close()
 
 
+@pytest.mark.slow
 def test_a_broken_download_is_told_and_can_be_tried_again(open_page, url):
     tab = open_page(url + PAGE)
     tab.context.route(re.compile(r"library\.zip"), lambda route: route.abort())
