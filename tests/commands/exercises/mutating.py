@@ -12,6 +12,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from authoring.solutions import BEGIN, END
 from tests.commands.exercises import mutating_cuda
@@ -94,7 +95,7 @@ def tightly(text: Text, node: ast.expr) -> str:
 
 def shift_index(text: Text) -> Iterator[list[Edit]]:
     """Take the next or the previous element; how a kernel is launched is not an index."""
-    yield from _outside_of_launches(text, kernels.shift_index)
+    yield from _outside_of_launches(text, partial(kernels.shift_index, to_the_last=True))
 
 
 def swap_indices(text: Text) -> Iterator[list[Edit]]:

@@ -233,11 +233,15 @@ def indices(text: Text) -> Iterator[list[ast.expr]]:
         ]
 
 
-def shift_index(text: Text) -> Iterator[list[Edit]]:
-    """Take the next or the previous element; a literal 0 has no previous one: `a[-1]` is the last, and Numba means it so."""
+def shift_index(text: Text, to_the_last: bool = False) -> Iterator[list[Edit]]:
+    """Take the next or the previous element. Before a literal 0 is the last element: no check calls `a[-1]` a fault.
+
+    With `to_the_last` there is also the mutant that takes the last element for the first: its result may be another.
+    """
     for parts in indices(text):
         for part in parts:
-            for step in (1,) if isinstance(part, ast.Constant) and part.value == 0 else (1, -1):
+            first = isinstance(part, ast.Constant) and part.value == 0
+            for step in (1,) if first and not to_the_last else (1, -1):
                 yield [text.replaced(part, plus(text, part, step))]
 
 
