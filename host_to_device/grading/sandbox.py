@@ -14,8 +14,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from host_to_device.standins.torch_device import building
+
 PACKAGE = Path(__file__).resolve().parents[1]
 COURSE = "/course"  # where the package lies in the sandbox, if it lies in no folder of Python's
+DEVICES = "/torch-devices"  # where PyTorch's stand-in devices lie in the sandbox, if the grader has built any
 HOME = "/tmp"  # of the sandbox: in memory, and gone with the process
 SYSTEM = ("/usr", "/etc/alternatives", "/etc/ld.so.cache", "/etc/ssl/certs")
 SERVING = (
@@ -129,8 +132,11 @@ def bubblewrap(limits: Limits) -> Sandbox:
     if checks.is_dir():  # what is right stays outside
         hidden = str(checks) if inside else f"{COURSE}/{checks.relative_to(PACKAGE.parent)}"
         words += ["--tmpfs", hidden, "--remount-ro", hidden]
-    words += ["--remount-ro", "/dev", "--remount-ro", "/"]  # all but HOME and /dev/shm
     environment = _environment([] if inside else [COURSE])
+    if (devices := building.folder()).is_dir():  # or each notebook with PyTorch compiles one, for a minute
+        words += ["--ro-bind", str(devices), DEVICES]
+        environment[building.GIVEN] = DEVICES
+    words += ["--remount-ro", "/dev", "--remount-ro", "/"]  # all but HOME and /dev/shm
     for name, value in environment.items():
         words += ["--setenv", name, value]
     words += ["--chdir", HOME]

@@ -14,6 +14,21 @@ from pathlib import Path
 MOST_ENTRIES = 1000  # in one cache, of some 50 KB each: beyond, those unused for longest go
 
 
+def kept(folder: Path, key: str) -> tuple[Path, dict] | None:
+    """Return a file that a `Cache` keeps in a folder, and its note, or None where there is none or it is damaged."""
+    try:
+        note = json.loads((folder / f"{key}.json").read_bytes())
+        path = folder / note["file"]
+        if path.parent != folder or hashlib.sha256(path.read_bytes()).hexdigest() != note["sha256"]:
+            return None
+        about = note["about"]
+        if hashlib.sha256(json.dumps(about).encode()).hexdigest() != note["about_sha256"]:
+            return None
+        return path, about
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
 class Cache:
     """Compiled files by key, each with what is known of it.
 
@@ -55,19 +70,11 @@ class Cache:
 
     def get(self, key: str) -> tuple[Path, dict] | None:
         """Return a file and its note, or None where there is none or it is damaged."""
-        try:
-            note = json.loads((self.folder / f"{key}.json").read_bytes())
-            path = self.folder / note["file"]
-            if path.parent != self.folder or hashlib.sha256(path.read_bytes()).hexdigest() != note["sha256"]:
-                return None
-            about = note["about"]
-            if hashlib.sha256(json.dumps(about).encode()).hexdigest() != note["about_sha256"]:
-                return None
+        found = kept(self.folder, key)
+        if found:
             with contextlib.suppress(OSError):
                 os.utime(self.folder / f"{key}.json")  # it is in use
-            return path, about
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
+        return found
 
     def put(self, key: str, suffix: str, make: Callable[[Path], dict]) -> tuple[Path, dict]:
         """Let `make` write a file and say what is to be known of it; keep both."""

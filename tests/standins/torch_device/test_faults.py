@@ -74,6 +74,19 @@ def test_each_version_of_pytorch_has_its_own_device(other, capsys):
     assert one.stat().st_mode & 0o022 == one.parent.stat().st_mode & 0o077 == 0
 
 
+def test_a_folder_that_is_given_has_the_device_and_a_damaged_one_is_built_anew(
+    other, tmp_path, monkeypatch, capsys
+):
+    """As in the grader's sandbox, where the cache is empty and the grader's devices can only be read."""
+    runs = other(SLOW.format(seconds=0))
+    made = building.built(version("2.11.0"))
+    given = made.parent.rename(tmp_path / "given")
+    monkeypatch.setenv(building.GIVEN, str(given))
+    assert building.built(version("2.11.0")) == given / made.name and runs() == 1
+    (given / made.name).write_bytes(b"something else")
+    assert building.built(version("2.11.0")) == made and runs() == 2
+
+
 def test_other_sources_and_other_compilers_make_another_device(other, tmp_path, monkeypatch):
     other(SLOW.format(seconds=0))
     tool = building.find_compiler()
