@@ -70,7 +70,26 @@ OF_SUCCESSOR = {
 REDIRECTED = {**OF_NUMBA, **OF_CUPY, **OF_SUCCESSOR}
 
 
-class CupyFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class StandInFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Gives a module of the stand-in to an import of another name; a subclass says for which names, and which module."""
+
+    def module_of(self, fullname: str) -> ModuleType:
+        """Return the stand-in's module for a name that `find_spec` has found."""
+        raise NotImplementedError
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        """Return the stand-in's module, imported under its own name."""
+        module = self.module_of(spec.name)
+        self.own_spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Restore a module's own spec, which the import has overwritten; a module made in memory has none."""
+        if self.own_spec is not None:
+            module.__spec__ = self.own_spec
+
+
+class CupyFinder(StandInFinder):
     """Finds the stand-in's modules under CuPy's names, and refuses the modules that it lacks in one line."""
 
     def find_spec(
@@ -102,21 +121,14 @@ class CupyFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if names is not None and names.is_missing(module, name):
             raise ImportError(names.missing(path), name=path)
 
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        """Return the stand-in's module, imported under its own name."""
-        module = importlib.import_module(OF_CUPY[spec.name])
-        self.own_spec = module.__spec__
-        return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Restore the module's own spec, which the import has overwritten."""
-        module.__spec__ = self.own_spec
+    def module_of(self, fullname: str) -> ModuleType:
+        return importlib.import_module(OF_CUPY[fullname])
 
 
 finder = CupyFinder()
 
 
-class NumbaFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class NumbaFinder(StandInFinder):
     """Finds the stand-in's modules under the names below `numba.cuda`."""
 
     def find_spec(
@@ -140,24 +152,16 @@ class NumbaFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             raise ModuleNotFoundError(f"No module named '{fullname}'", name=fullname)
         return None
 
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        """Return the stand-in's module."""
+    def module_of(self, fullname: str) -> ModuleType:
         from host_to_device.standins.numba_cuda import submodules
 
-        module = submodules.module(spec.name.removeprefix("numba.cuda."))
-        self.own_spec = module.__spec__
-        return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Restore a module's own spec, which the import has overwritten; Numba's own modules have one."""
-        if self.own_spec is not None:
-            module.__spec__ = self.own_spec
+        return submodules.module(fullname.removeprefix("numba.cuda."))
 
 
 numba_finder = NumbaFinder()
 
 
-class SuccessorFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class SuccessorFinder(StandInFinder):
     """Finds the stand-in's modules under the names of `numba_cuda_mlir`; those below its `cuda` are of `numba.cuda`."""
 
     def find_spec(
@@ -186,21 +190,12 @@ class SuccessorFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         package, _, name = fullname.removeprefix(f"{SUCCESSOR}.").partition(".")
         return name if package in ("cuda", "numba_cuda") and submodules.is_known(name) else ""
 
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        """Return the stand-in's module."""
+    def module_of(self, fullname: str) -> ModuleType:
         from host_to_device.standins.numba_cuda import submodules
 
-        if spec.name in OF_SUCCESSOR:
-            module = importlib.import_module(OF_SUCCESSOR[spec.name])
-        else:
-            module = submodules.module(self.below_cuda(spec.name))
-        self.own_spec = module.__spec__
-        return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Restore a module's own spec, which the import has overwritten."""
-        if self.own_spec is not None:
-            module.__spec__ = self.own_spec
+        if fullname in OF_SUCCESSOR:
+            return importlib.import_module(OF_SUCCESSOR[fullname])
+        return submodules.module(self.below_cuda(fullname))
 
 
 successor_finder = SuccessorFinder()

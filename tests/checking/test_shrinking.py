@@ -15,7 +15,7 @@ from tests.corpora.kernels.wrong import case as wrong_case  # noqa: E402
 from tests.corpora.kernels.wrong import corpus as wrong  # noqa: E402
 
 MOST_THREADS, MOST_STEPS, PART = 3, 12, 0.95
-EVERY = 8  # in the quick test, one case of so many
+EVERY = 8  # the quick test takes every eighth case
 
 
 class Named:

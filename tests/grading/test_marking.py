@@ -101,7 +101,7 @@ def test_a_notebook_sees_nothing_outside_and_keeps_no_right(each_box):
     again = ast.literal_eval(
         marked(each_box, ["import os\nprint(os.listdir('/tmp') + os.listdir('/dev/shm'))"]).cells[0].printed
     )
-    assert "left" not in again, "nothing of one notebook is there for the next"
+    assert "left" not in again, "the second notebook sees files of the first one"
 
 
 def test_notebooks_do_run_from_the_fork_server(box):
