@@ -237,7 +237,7 @@ def test_products_and_all_reduces_are_timed(names):
     assert all(0 < seconds < 5 for n in (8, 64) for seconds in took[n])
     parts = [names[name] for name in ("trial", "reduce_often", "reduce_times")]
     rows = names["on_ranks"](2, *parts, given=((2**10, 2**20),))[0]
-    assert [len(row) for row in rows] == [3, 3] and min(map(min, rows)) >= 0
+    assert [len(row) for row in rows] == [3, 3] and min(map(min, rows)) > 0  # `fit` divides by them
 
 
 def test_the_bytes_of_the_link_grow_with_what_is_sent(names):
