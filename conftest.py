@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -105,8 +106,9 @@ def pytest_runtest_setup(item):
         os.environ.pop("H2D_SECONDS", None)
 
 
-def pytest_report_header():
-    """Say which week's parts run of what runs in turns, and what a public course cannot run."""
+def pytest_report_header(config):
+    """Say which week's parts run of what runs in turns, where failures are written, and what a public course cannot run."""
+    failures.append(config.rootpath / "_build" / "failures" / f"{os.getpid()}.txt")
     left_out = ""
     if needing_solutions.is_public():
         named = ", ".join((*needing_solutions.FILES, *needing_solutions.TESTS))
@@ -114,6 +116,7 @@ def pytest_report_header():
     return (
         left_out
         + f"week {weekly.this_week()} of what runs in turns ({weekly.VARIABLE} repeats a week; {weekly.ALL}: everything)"
+        + f"\nfailures, as they happen: {failures[0]}"
     )
 
 
@@ -169,11 +172,16 @@ SLOWEST = 10  # files that are named at the end of a run
 seconds: Counter[tuple[str, bool]] = (
     Counter()
 )  # of each file, and whether `make test-all` alone runs the test
+failures: list[Path] = []  # the file for what fails: a run of an hour need not end before it is read
 
 
 def pytest_runtest_logreport(report):
-    """Add up what each file takes, in the process that prints the result."""
+    """Add up what each file takes, in the process that prints the result. Write down a failure as it happens."""
     seconds[report.nodeid.partition("::")[0], "slow" in report.keywords] += report.duration
+    if report.failed and failures:
+        failures[0].parent.mkdir(parents=True, exist_ok=True)
+        with failures[0].open("a", encoding="utf-8") as file:
+            file.write(f"{report.nodeid} ({report.when})\n{report.longreprtext}\n\n")
 
 
 def kind_of(file: str) -> str:
