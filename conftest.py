@@ -81,6 +81,8 @@ TOGETHER = {
 # The solution that runs as a notebook with every commit, in a kernel and compiled. The others do in `make test-all`, and
 # `tests/exercises/test_sets.py` runs all of them in its own process.
 WITH_A_KERNEL = "solutions/02-host-and-device.ipynb"
+# Notebooks that take over ten seconds, and most of them to measure; the tests of their lessons run with every commit.
+LONG_NOTEBOOKS = tuple(f"notebooks/{number}-" for number in ("01", "07", "09", "10", "11"))
 
 
 def pytest_configure(config):
@@ -108,7 +110,8 @@ def pytest_runtest_setup(item):
 
 def pytest_report_header(config):
     """Say which week's parts run of what runs in turns, where failures are written, and what a public course cannot run."""
-    failures.append(config.rootpath / "_build" / "failures" / f"{os.getpid()}.txt")
+    if not hasattr(config, "workerinput"):
+        failures.append(config.rootpath / "_build" / "failures" / f"{os.getpid()}.txt")
     left_out = ""
     if needing_solutions.is_public():
         named = ", ".join((*needing_solutions.FILES, *needing_solutions.TESTS))
@@ -116,7 +119,7 @@ def pytest_report_header(config):
     return (
         left_out
         + f"week {weekly.this_week()} of what runs in turns ({weekly.VARIABLE} repeats a week; {weekly.ALL}: everything)"
-        + f"\nfailures, as they happen: {failures[0]}"
+        + f"\nfailures, as they happen: {failures[0] if failures else 'elsewhere'}"
     )
 
 
@@ -133,7 +136,8 @@ def pytest_collection_modifyitems(config, items):
 
     items.sort(key=lambda item: place(item.nodeid.partition("::")[0]))
     for item in items:
-        if item.nodeid.startswith("solutions/") and not item.nodeid.startswith(WITH_A_KERNEL):
+        solution = item.nodeid.startswith("solutions/") and not item.nodeid.startswith(WITH_A_KERNEL)
+        if solution or item.nodeid.startswith(LONG_NOTEBOOKS):
             item.add_marker("slow")
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.timeout(3600))

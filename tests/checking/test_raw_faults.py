@@ -55,6 +55,7 @@ def test_a_launch_that_does_not_get_on_ends_before_its_time(case):
     assert "no thread gets on any more" in str(report) and report.seconds < 20, str(report)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", RIGHT, ids=lambda case: case.name)
 def test_a_right_kernel_is_not_accused(case):
     report = checked(case, schedules=4)

@@ -32,6 +32,7 @@ def test_a_fault_is_found_with_its_kind_memory_and_lines(case):
     assert set().union(*(found.lines for found in report.findings)) == case.lines, str(report)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", RIGHT, ids=lambda case: case.name)
 def test_a_right_kernel_is_not_accused(case):
     report = checked(case, schedules=6)

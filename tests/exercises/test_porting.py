@@ -36,6 +36,7 @@ def test_a_source_is_run_as_the_machine_would(name):
     judge_kernel(got, x + porting.lanes_of(name) + 1000 * name.startswith("AMD"), inputs=[x])
 
 
+@pytest.mark.slow
 def test_what_differs_between_the_sizes_is_found():
     source = LANES.replace("VALUE", "__shfl_down_sync(~0ull, 1, 32) +")
     given = (np.zeros(64, np.int32), Out(64, np.int32), np.int32(64))

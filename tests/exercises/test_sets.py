@@ -1,7 +1,7 @@
 """Every set of exercises: in step with its source, solved by its solution, and by none of its wrong answers.
 
-`make test` judges the solution and a wrong answer of each exercise here, and interprets their kernels: the answer
-machinery, the checks and their hints are the same, and nothing is compiled. What the cells of a solution print is
+`make test` judges the solution and a wrong answer of each exercise here, except of three long sets, and interprets their
+kernels: the answer machinery, the checks and their hints are the same, and nothing is compiled. What the cells of a solution print is
 compared with what is stored. `make test-all` judges all answers here, interpreted and compiled, in turns of `WEEKS`
 weeks, and runs the solutions as notebooks in kernels of their own; with every commit, one of them runs so (`conftest.py` of the project says which).
 """
@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tarfile
 import textwrap
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -29,12 +30,14 @@ from authoring import notebooks
 from authoring.building import BEGIN, END, STARTED, student_version
 from authoring.solutions import SOLUTION_ONLY, Part, WrongAnswer, nbgrader, read_set, tags
 from host_to_device.exercises import answering, catalogue, definition
+from host_to_device.standins.cupy.cuda import memory
 from host_to_device.starting import machine
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = sorted((ROOT / "solutions").glob("*.ipynb"))
 STUB = set(STARTED)
 WEEKS = 6
+LONG = ("04", "12", "13")  # to run these sets takes longest: `make test-all` judges their answers
 SANITIZED = configparser.RawConfigParser()
 SANITIZED.read(ROOT / "tests" / "nbval-sanitize.cfg")
 
@@ -45,8 +48,12 @@ def parts(path: Path) -> list[Part]:
     return read_set(notebooks.read(path), f"solutions/{path.name}")
 
 
-def each_set():
-    return pytest.mark.parametrize("path", SOLUTIONS, ids=lambda path: path.stem)
+def each_set(runs: bool = False):
+    """Parametrize by every set; a test that runs the solutions leaves the long ones to `make test-all`."""
+    marked = [
+        pytest.param(path, marks=[pytest.mark.slow] * (runs and path.name[:2] in LONG)) for path in SOLUTIONS
+    ]
+    return pytest.mark.parametrize("path", marked, ids=lambda path: path.stem)
 
 
 def each_wrong():
@@ -59,7 +66,7 @@ def each_wrong():
                 part,
                 wrong,
                 id=f"{part.number} {wrong.title}",
-                marks=[pytest.mark.slow] * (wrong is not part.wrong[0]),
+                marks=[pytest.mark.slow] * (wrong is not part.wrong[0] or path.name[:2] in LONG),
             )
             for path in SOLUTIONS
             for part in parts(path)
@@ -232,7 +239,7 @@ def test_what_nbval_compares_a_run_of_the_solution_with_is_all_points(path):
         assert part.answer.outputs[0]["text"].splitlines()[0] == all_points(part)
 
 
-@each_set()
+@each_set(runs=True)
 def test_the_solution_is_right_and_has_all_points(path, way):
     run = solved(path, way)
     assert run.raised == {}
@@ -249,7 +256,7 @@ def without_what_differs(text: str) -> str:
     return text
 
 
-@each_set()
+@each_set(runs=True)
 def test_what_the_cells_of_a_solution_print_is_stored(path, way):
     answers = {part.answer.id for part in parts(path)}
     compared = 0
@@ -316,11 +323,22 @@ def said_to(path: Path, part: Part, code: str, way: str) -> str:
     names = dict(run.names)
     definition.in_notebook.clear()
     definition.in_notebook.update(run.exercises)
-    printed, error = run_source(code, names, f"<wrong {part.number}>")
-    assert not error, f"a wrong answer has to be one that runs: {error}"
-    printed, error = run_source(part.answer.source, names, "<answer>")
+    with empty_pool():
+        printed, error = run_source(code, names, f"<wrong {part.number}>")
+        assert not error, f"a wrong answer has to be one that runs: {error}"
+        printed, error = run_source(part.answer.source, names, "<answer>")
     assert not error
     return " ".join(printed.split())
+
+
+@contextlib.contextmanager
+def empty_pool() -> Iterator[None]:
+    """Let CuPy have a new pool: a verdict may say what is in use, and the arrays of all solutions that have run still are."""
+    pool = memory.MemoryPool()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(memory, "default_pool", pool)
+        patch.setattr(memory, "_allocator", pool.malloc)
+        yield
 
 
 @pytest.mark.one_in(WEEKS)

@@ -494,7 +494,7 @@ def start(desk, again, at):
 machines.commit_of = lambda root: (None, None)  # git takes its time
 kills = 0
 for again in (False, True):
-    for at in range(0, 200, int(sys.argv[2])):
+    for at in range(200):
         desk = Desk(folder / f"{again}-{at}")
         old = None
         if again:
@@ -520,20 +520,20 @@ print(kills)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kill -9 is Unix's")
-@pytest.mark.parametrize(
-    "every", [3, pytest.param(1, marks=pytest.mark.slow)]
-)  # before and after calls, in turn
-def test_a_kill_at_any_step_leaves_a_valid_ledger_and_nothing_is_lost(tmp_path, every):
+@pytest.mark.slow
+def test_a_kill_at_any_step_leaves_a_valid_ledger_and_nothing_is_lost(
+    tmp_path,
+):  # before and after calls, in turn
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error::UserWarning"}
     done = subprocess.run(
-        [sys.executable, "-c", KILLED, str(tmp_path), str(every)],
+        [sys.executable, "-c", KILLED, str(tmp_path)],
         capture_output=True,
         text=True,
         cwd=ROOT,
         env=environment,
     )
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) * every > 40
+    assert int(done.stdout) > 40
 
 
 REAL = """

@@ -149,18 +149,11 @@ def counts(answers):
     return tuple(made[kind] for kind in KINDS)
 
 
-# Lesson 13 has a kernel of Numba's and seven in CUDA C++.
-OFTEN = "notebooks/13-hip-rocm.ipynb"
-CASES = [
-    pytest.param(name, chosen, marks=[] if (name, chosen) == (OFTEN, "today") else pytest.mark.slow)
-    for name in AT_LEAST
-    for chosen in ("today", "colab")
-]
-
-
+@pytest.mark.slow
 @pytest.mark.one_in(2)  # each week a notebook has either today's versions or Colab's
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize(("name", "chosen"), CASES)
+@pytest.mark.parametrize("chosen", ("today", "colab"))
+@pytest.mark.parametrize("name", AT_LEAST)
 def test_every_kernel_compiles_for_a_t4_or_is_refused_as_taught(gathered, compilers_of, name, chosen):
     compilers = compilers_of(versions.ALL[chosen])
     file = gathered(name)

@@ -1360,6 +1360,7 @@ def test_cache_folder_that_cannot_be_made(cache, below, tmp_path, monkeypatch):
         compiling.cache_folder.cache_clear()
 
 
+@pytest.mark.slow
 def test_two_processes_compile_at_once(tmp_path):
     path = tmp_path / "kernels.py"
     launch = "import numpy as np\nfor kind in ('f4', 'f8'):\n    x = cuda.to_device(np.ones(4, kind))\n    twice[1, 4](x)\n"
