@@ -25,8 +25,9 @@ from tests.corpora.kernels.generated.typed import THREADS, Program
 ROOT = Path(__file__).resolve().parents[4]
 MODES = {"compiled": False, "interpreted": True}
 # What may become of a program; the last three are faults of the stand-in. Not judged are programs in which Numba's compiler
-# itself fails, those that differ after an int64 has overflowed: LLVM may then leave out what follows from it, and those
-# that differ after a remainder of floats whose result depends on how a GPU's compiler rounds (`remainder`).
+# itself fails, those that differ after an int64 has overflowed: LLVM may then leave out what follows from it, those that
+# differ after a remainder of floats whose result depends on how a GPU's compiler rounds (`remainder`), and those that store
+# the lowest bits of an integer that was made a float and does not fit (`whole_numbers`).
 SAME, REFUSED, UNJUDGED, DIFFERENT, ACCEPTED, FAILED = (
     "same",
     "refused by name",
@@ -76,7 +77,9 @@ def judge(program: Program, real: dict[str, Any], got: dict[str, Any]) -> Verdic
             wrong &= ~(np.isnan(right) & np.isnan(found))
         if wrong.any():
             at = int(np.argmax(wrong))
-            if isinstance(program, Program) and (reason := left_open(program)):
+            if isinstance(program, Program) and (
+                reason := left_open(program) or whole_numbers(program, name, right, wrong)
+            ):
                 return Verdict(UNJUDGED, reason)
             return Verdict(DIFFERENT, f"{name}[{at}] is {found[at]!r}, and {right[at]!r} on a GPU")
     return Verdict(SAME)
@@ -106,6 +109,29 @@ def left_open(program: Program) -> str:
     finally:
         python_numbers.HELPERS.update(known)
     return ", ".join(sorted(found))
+
+
+def whole_numbers(program: Program, name: str, right: np.ndarray, wrong: np.ndarray) -> str:
+    """Return why an output may differ where `wrong` says so: it stores floats that are whole numbers and do not fit.
+
+    PTX takes the nearest integer that fits. But where the float has just been made of an integer, LLVM leaves out both
+    conversions, and the lowest bits are stored (`foldItoFPtoI` in LLVM's InstCombineCasts.cpp).
+    """
+    if right.dtype.kind not in "iu":
+        return ""
+    got = on_stand_in(
+        dataclasses.replace(program, outputs=program.outputs | {name: "float64"}), interpreted=True
+    )
+    if "refused" in got:
+        return ""
+    bits = 8 * right.dtype.itemsize
+    for value, stored in zip(np.frombuffer(bytes.fromhex(got[name]))[wrong], right[wrong], strict=True):
+        if not value.is_integer():
+            return ""
+        apart = (int(value) - int(stored)) % 2**bits
+        if min(apart, 2**bits - apart) > np.spacing(value) / 2:  # the float may have been rounded
+            return ""
+    return "an integer that was made a float does not fit"
 
 
 class Real:
