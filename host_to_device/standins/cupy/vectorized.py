@@ -209,7 +209,8 @@ class _Typing:
                 np.exceptions.ComplexWarning,
                 stacklevel=2,
             )
-        tree = ast.Call(ast.Name("converted", ast.Load()), [value.tree, self.object(dtype)], [])
+        computed = np.dtype(np.float32) if dtype == np.float16 else dtype  # as in `widened`
+        tree = ast.Call(ast.Name("converted", ast.Load()), [value.tree, self.object(computed)], [])
         return Data(tree, dtype)
 
     def operation(self, kind: type[ast.AST], *values: Any) -> Any:
@@ -246,7 +247,7 @@ class _Typing:
         return Data(ast.Call(ast.Name("called", ast.Load()), trees, []), np.asarray(sample).dtype)
 
     def widened(self, value: Data) -> Any:
-        """Return an operand: CuPy computes with a float16 as a float32, and rounds what a variable or the result gets."""
+        """Return an operand: a float16 is a float32 in CuPy's C++, and the result alone is rounded."""
         half = value.kind == np.float16
         return ast.Call(self.object(np.float32), [value.tree], []) if half else value.tree
 
@@ -327,10 +328,7 @@ class _Typing:
             value = self.to(value, known, "same_kind")
         elif differ(known, value.kind):
             raise TypeError(f"Data type mismatch of variable: `{target.id}`: {known} != {value.kind}")
-        tree = value.tree
-        if not isinstance(value.kind, tuple) and value.kind == np.float16:
-            tree = ast.Call(self.object(np.float16), [tree], [])
-        return [ast.Assign([ast.Name(target.id, ast.Store())], tree)]
+        return [ast.Assign([ast.Name(target.id, ast.Store())], value.tree)]
 
     def on_AnnAssign(self, node: ast.AnnAssign, top: bool) -> list[ast.stmt]:
         raise NotImplementedError("a variable with an annotation is not supported.")

@@ -47,6 +47,36 @@ def a_vectorized_function_returns_two_numbers(cp):
     return cp.vectorize(parts)(cp.array([0, 2, 4]))
 
 
+@program(device([2**-20, 2**-12], "float16"), TYPES, "vectorize")
+def a_variable_of_float16_is_not_rounded(cp):
+    def small_part_of_the_square(x, one):
+        y = x * x
+        return y - x - x + one
+
+    x = cp.array([1 + 2**-10, 1 + 2**-6], cp.float16)
+    return cp.vectorize(small_part_of_the_square)(x, cp.ones(2, cp.float16))
+
+
+@program(device([2**-20, 2**-12], "float16"), TYPES, "vectorize")
+def a_parameter_of_float16_is_not_rounded_when_it_gets_a_new_value(cp):
+    def small_part_of_the_square(x, y, one):
+        y *= x
+        return y - x - x + one
+
+    x = cp.array([1 + 2**-10, 1 + 2**-6], cp.float16)
+    return cp.vectorize(small_part_of_the_square)(x, x, cp.ones(2, cp.float16))
+
+
+@program(device([1.0], "float16"), TYPES, "vectorize")
+def an_integer_that_becomes_a_float16_is_not_rounded(cp):
+    def difference(x, y, n):
+        y = n
+        return y - x
+
+    x = cp.array([2048], cp.float16)
+    return cp.vectorize(difference)(x, x, cp.array([2049], cp.uint16))
+
+
 @program(device([-1, 1, 1], "int64"), SOURCE, "vectorize")
 def a_vectorized_function_returns_literals(cp):
     def sign(x):
