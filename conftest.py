@@ -14,7 +14,7 @@ from tests import needing_solutions, weekly
 
 os.environ.setdefault("H2D_MACHINE", "stand-in")
 os.environ.setdefault("H2D_PROGRESS", "off")  # what the tests solve is nobody's progress
-# A worker on each core: PyTorch's threads would wait for each other's cores, and small tensors take ten times as long.
+# The workers have all cores: PyTorch's threads would wait for each other's cores, and small tensors take ten times as long.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # The workers have this process's week, also when another one begins meanwhile.
 os.environ.setdefault(weekly.VARIABLE, weekly.this_week())
@@ -95,8 +95,8 @@ def pytest_configure(config):
 
 
 def pytest_xdist_auto_num_workers():
-    """Return how many workers `make test` starts: one for each core."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
+    """Return how many workers `make test` starts: one more than cores, because a worker waits for browsers and kernels."""
+    return 1 + (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
 
 
 @pytest.hookimpl(tryfirst=True)  # before nbval starts the kernel

@@ -28,7 +28,7 @@ def test_each_fork_says_how_it_ended_and_none_is_left(monkeypatch):
     began, started, fork = time.monotonic(), [], os.fork
     monkeypatch.setattr(os, "fork", lambda: started.append(fork()) or started[-1])
     answered, killed, failed, late = forks.run_forks(
-        [lambda: np.arange(2), die, fail, lambda: time.sleep(60)], globals(), 1.0
+        [lambda: np.arange(2), die, fail, lambda: time.sleep(60)], globals(), 5.0
     )
     assert time.monotonic() - began < 30
     assert answered.result.tolist() == [0, 1] and answered.signal is None
