@@ -212,7 +212,8 @@ def memory_of_this_machine() -> MemoryInfo:
     """Return the bytes of memory that are (free, total), free meaning without swapping."""
     table = Path("/proc/meminfo")
     if table.exists():
-        kib = {name: int(rest.split()[0]) for name, rest in (line.split(":") for line in table.open())}
+        lines = (line.split(":") for line in table.read_text().splitlines())
+        kib = {name: int(rest.split()[0]) for name, rest in lines}
         if "MemAvailable" in kib:
             return MemoryInfo(kib["MemAvailable"] * 1024, kib["MemTotal"] * 1024)
     try:
