@@ -22,8 +22,7 @@ def test_only_what_is_expected_fails(file):
 
 # Tests that pass on the simulator and not here, by file. Of exec's kernels Python keeps no text (atomics, ufuncs); the stand-in
 # has no float16 arithmetic (intrinsics, casting) and no array that a kernel makes (array_methods); its errors have other
-# words (dispatcher, userexc), or come without debug=True, too (exception); 48 kernels of 100 vectors each take minutes to
-# compile (vector_type). These numbers may only fall.
+# words (dispatcher, userexc), or come without debug=True, too (exception). These numbers may only fall.
 FEWER = {
     "array_methods": 1,
     "atomics": 38,
@@ -33,7 +32,6 @@ FEWER = {
     "intrinsics": 20,
     "ufuncs": 40,
     "userexc": 1,
-    "vector_type": 1,
 }
 
 
