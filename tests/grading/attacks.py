@@ -125,7 +125,10 @@ HARMS = [
         "a file that grows",
         "with open('/tmp/big', 'wb') as file:\n    while True:\n        file.write(b'x' * 2**20)",
     ),
-    harm("a million files", "import os\nfor each in range(10**6):\n    open(f'/tmp/{each}', 'w').close()"),
+    harm(
+        "a hundred thousand files",
+        "import os\nfor each in range(10**5):\n    open(f'/tmp/{each}', 'w').close()",
+    ),
     harm("a deep recursion", "import sys\nsys.setrecursionlimit(10**9)\ndef down(): return down()\ndown()"),
     harm(
         "a network connection",
