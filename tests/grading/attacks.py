@@ -129,7 +129,10 @@ HARMS = [
         "a hundred thousand files",
         "import os\nfor each in range(10**5):\n    open(f'/tmp/{each}', 'w').close()",
     ),
-    harm("a deep recursion", "import sys\nsys.setrecursionlimit(10**9)\ndef down(): return down()\ndown()"),
+    harm(  # through C: Python's own frames would fill the memory, for minutes
+        "a deep recursion",
+        "import sys\nsys.setrecursionlimit(10**9)\ndown = lambda _: max([0], key=down)\ndown(0)",
+    ),
     harm(
         "a network connection",
         "import socket\nfor each in (('127.0.0.1', 8889), ('1.1.1.1', 53)):\n    try:\n        socket.create_connection(each, 3)\n    except OSError:\n        pass",
