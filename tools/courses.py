@@ -1,8 +1,11 @@
-"""Write the public course (`make public`) and the instructor's private folder (`make teacher`).
+"""Write the public course (`make public`), the instructor's private folder (`make teacher`), and what students get of a set.
 
 The public course is a copy of the repository's files without solutions and exam keys. Its menu, its README and its
 chapters name no solutions, and the library carries the checks of the exercises instead, as an installed one does.
 The private folder has what the public course lacks.
+
+`python tools/courses.py hand-out 02 --out FOLDER` writes a set's notebook and a page with its link, and
+`python tools/courses.py next-year FOLDER` compares the sets with what was handed out, and moves the dates of the solutions.
 """
 
 import argparse
@@ -10,6 +13,7 @@ import datetime
 import re
 import shutil
 import subprocess
+import symtable
 import sys
 import tomllib
 from collections.abc import Iterable
@@ -21,7 +25,11 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT)]
 
-from book import lessons  # noqa: E402
+from authoring import notebooks  # noqa: E402
+from authoring.building import student_version  # noqa: E402
+from authoring.solutions import HEADING, defined  # noqa: E402
+from book import address, lessons  # noqa: E402
+from host_to_device.exercises import catalogue  # noqa: E402
 from setup import checks_of  # noqa: E402
 from tests.needing_solutions import FILES  # noqa: E402
 
@@ -196,24 +204,216 @@ def teacher(root: Path, target: Path) -> list[str]:
     return [*names, *(f"private-checks/{path.name}" for path in copied)]
 
 
+# -- what students get of a set
+
+
+def sections(notebook: Any) -> list[tuple[str, list[Any]]]:
+    """Return the cells of a student's notebook, each exercise's under its number; other cells stand under ""."""
+    found: list[tuple[str, list[Any]]] = [("", [])]
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown" and cell.source.startswith("## "):
+            heading = HEADING.match(cell.source)
+            found.append((heading[1] if heading else "", []))
+        found[-1][1].append(cell)
+    return found
+
+
+def set_notebook(root: Path, number: str) -> Path:
+    """Return the path of a set's student notebook.
+
+    Raises
+    ------
+    Refused
+        If there is no such set, or its solution notebook would give another one.
+    """
+    every = {path.name[:2]: path for path in sorted((root / "exercises").glob("[0-9][0-9]-*.ipynb"))}
+    path = every.get(number.zfill(2))
+    if path is None:
+        raise Refused(f"there is no set {number}; sets: {', '.join(every)}")
+    source = root / "solutions" / path.name
+    if source.exists():
+        made = student_version(notebooks.read(source), f"solutions/{path.name}")
+        if notebooks.as_text(made) != path.read_text(encoding="utf-8"):
+            raise Refused(f"exercises/{path.name} is older than its solutions: run `make exercises`")
+    return path
+
+
+def globals_of(table: symtable.SymbolTable) -> set[str]:
+    """Return the names of the notebook, or of Python, that code reads."""
+    is_module = table.get_type() == "module"
+    read = {
+        each.get_name()
+        for each in table.get_symbols()
+        if each.is_referenced() and (is_module or each.is_global())
+    }
+    return read.union(*map(globals_of, table.get_children()))
+
+
+def chosen(notebook: Any, only: list[str], whole: Any) -> Any:
+    """Return a student's notebook without the other exercises.
+
+    Parameters
+    ----------
+    notebook
+        The student's notebook.
+    only
+        The numbers of the exercises that stay.
+    whole
+        The solution notebook, or the student's where there is none: it says which exercise uses names of another one.
+
+    Raises
+    ------
+    Refused
+        If there is no such exercise, or a chosen one uses what one that is left out defines.
+    """
+    numbers = [number for number, _ in sections(notebook) if number]
+    for number in only:
+        if number not in numbers:
+            raise Refused(f"there is no exercise {number}; the set has {', '.join(numbers)}")
+    first: dict[str, str] = {}  # by the name, the first exercise that defines it
+    for number, cells in sections(whole):
+        code = [
+            re.sub(r"(?m)^(\s*)[%!].*$", r"\1pass", cell.source) for cell in cells if cell.cell_type == "code"
+        ]
+        own = set().union(*map(defined, code))
+        if number in only:
+            read = set().union(*(globals_of(symtable.symtable(each, number, "exec")) for each in code))
+            for name in sorted(read - own):
+                if first.get(name, "") not in ("", *only):
+                    raise Refused(
+                        f"{number} uses {name}, which {first[name]} defines: hand out {first[name]}, too"
+                    )
+        for name in own:
+            first.setdefault(name, number)
+    notebook.cells = [cell for number, cells in sections(notebook) if number in ("", *only) for cell in cells]
+    return notebook
+
+
+def hand_out(root: Path, number: str, target: Path, only: list[str]) -> list[Path]:
+    """Write what students get of a set: its notebook, and a page with the link, the minutes and the points.
+
+    Parameters
+    ----------
+    root
+        The course, private or public.
+    number
+        The two digits of the set.
+    target
+        The folder to write; other files in it stay.
+    only
+        Numbers of exercises, to hand out these and no others; empty for the whole set.
+
+    Returns
+    -------
+    list of Path
+        The two files.
+    """
+    path = set_notebook(root, number)
+    notebook = notebooks.read(path)
+    every = [cls for cls in catalogue.in_set(path.name[:2]) if not only or cls.number in only]
+    title = notebook.cells[0].source.splitlines()[0]
+    if only:
+        source = root / "solutions" / path.name
+        notebook = chosen(notebook, only, notebooks.read(source if source.exists() else path))
+    lines = [title, ""]
+    if not only and not PRIVATE_SET.match(path.name):
+        lines += [f"Open it in Colab: {address.read(root).colab(f'exercises/{path.name}')}", ""]
+    lines += [
+        f"Or open the file `{path.name}` in JupyterLab, or in Colab with *File*, *Upload notebook*.",
+        "Save the notebook when you are done, and hand in the `.ipynb` file.",
+        "",
+        "| exercise | minutes | points |",
+        "|---|---|---|",
+    ]
+    for cls in every:
+        optional = ", optional" if cls.optional else ""
+        lines.append(f"| {cls.number} {cls.title()}{optional} | {cls.minutes} | {cls.points} |")
+    lines.append(f"| all | {sum(cls.minutes for cls in every)} | {sum(cls.points for cls in every)} |")
+    target.mkdir(parents=True, exist_ok=True)
+    written = [target / path.name, target / f"{path.stem}.md"]
+    written[0].write_text(notebooks.as_text(notebook), encoding="utf-8")
+    written[1].write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return written
+
+
+def unchanged(root: Path, last: Path) -> dict[str, list[str]]:
+    """Return the exercises of each set that a folder of last year's hand-outs has with the same cells.
+
+    Raises
+    ------
+    Refused
+        If no notebook of the course is in the folder.
+    """
+    found: dict[str, list[str]] = {}
+    for path in sorted(last.glob("[0-9][0-9]-*.ipynb")):
+        now = root / "exercises" / path.name
+        if now.exists():
+            then, today = (
+                {
+                    number: [cell.source for cell in cells]
+                    for number, cells in sections(notebooks.read(each))
+                    if number
+                }
+                for each in (path, now)
+            )
+            found[path.name[:2]] = [number for number in then if today.get(number) == then[number]]
+    if not found:
+        raise Refused(f"{last} has no notebook of a set: name the folder in which last year's hand-outs are")
+    return found
+
+
+def moved_dates(root: Path) -> int:
+    """Move each date in `solutions/release.toml` by 52 weeks, to the same day of the week; return how many there were."""
+    path = root / RELEASE
+    if not path.exists():
+        return 0
+    released(root, datetime.date.today())  # refuses what is no date
+
+    def later(found: re.Match[str]) -> str:
+        return found[1] + str(datetime.date.fromisoformat(found[2]) + datetime.timedelta(weeks=52))
+
+    text, count = re.subn(
+        r'^(\s*"?\d\d"?\s*=\s*)(\d{4}-\d\d-\d\d)', later, path.read_text("utf-8"), flags=re.M
+    )
+    path.write_text(text, encoding="utf-8")
+    return count
+
+
 def main(arguments: list[str], root: Path = ROOT) -> int:
     """Run a command; return its exit status."""
     parser = argparse.ArgumentParser(prog="tools/courses.py", description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=("public", "teacher"))
-    parser.add_argument("--out", type=Path, help=f"the folder to write (default: {PUBLIC} or {TEACHER})")
+    commands = parser.add_subparsers(dest="what", required=True)
+    for name, folder in (("public", PUBLIC), ("teacher", TEACHER)):
+        command = commands.add_parser(name)
+        command.add_argument("--out", type=Path, help=f"the folder to write (default: {folder})")
+    command = commands.add_parser("hand-out", help="write the notebook of a set, and a page with its link")
+    command.add_argument("set", help='the two digits of the set, such as "02"')
+    command.add_argument("--out", type=Path, required=True, help="the folder to write")
+    command.add_argument("--only", nargs="+", metavar="NN.x", default=[], help="exercises, not the whole set")
+    command = commands.add_parser("next-year", help="compare the sets with last year's, and move the dates")
+    command.add_argument("last", type=Path, help="the folder in which last year's hand-outs are")
     asked = parser.parse_args(arguments)
-    target = asked.out or root / (PUBLIC if asked.what == "public" else TEACHER)
     try:
         if asked.what == "public":
+            target = asked.out or root / PUBLIC
             shown = public(root, target)
             print(f"{target}: the course, with the solutions of {', '.join(shown) or 'no set'}")
             print(
                 f"left out with the solutions: {len(FILES)} files of tests, named in tests/needing_solutions.py"
             )
-        else:
+        elif asked.what == "teacher":
+            target = asked.out or root / TEACHER
             print(f"{target}: {len(teacher(root, target))} files, for you and your assistants only")
+        elif asked.what == "hand-out":
+            print(*hand_out(root, asked.set, asked.out, asked.only), sep="\n")
+        else:
+            for number, those in unchanged(root, asked.last).items():
+                told = f"as last year, so last year's answers earn their points: {', '.join(those)}"
+                print(f"set {number}: {told if those else 'every task differs from last year'}")
+            print(f"{RELEASE}: {moved_dates(root)} dates moved by 52 weeks")
     except Refused as problem:
-        print(f"make {asked.what}: {problem}", file=sys.stderr)
+        made = "make " * (asked.what in ("public", "teacher"))
+        print(f"{made}{asked.what}: {problem}", file=sys.stderr)
         return 1
     return 0
 

@@ -41,13 +41,14 @@ class AnswerError(AssertionError):
 
 
 def _values_of(
-    exercise: Exercise, shelter: safety.Shelter, every: Iterable[dict[str, Any]]
+    exercise: Exercise, shelter: safety.Shelter, every: Iterable[dict[str, Any]], *, go_on: bool = False
 ) -> Iterator[dict[str, Any]]:
     """Yield the values of each case, `{"got": …}` or `{"failed": …}`, up to the first failure.
 
-    `every` has what each case gives.
+    `every` has what each case gives. With `go_on`, a failure after the first case ends only what takes longer than
+    `PATIENCE` in all: an earlier case may turn out to be wrong, and a later one may be smaller.
     """
-    namespace = shelter.namespace
+    namespace, ends = shelter.namespace, time.monotonic() + PATIENCE
     try:
         for need in exercise.wanted():
             safety.within(exercise.seconds, check_need, need, namespace)
@@ -56,10 +57,14 @@ def _values_of(
         told["failed"]["at once"] = True  # before any case
         yield told
         return
-    for given in every:
+    failed = False
+    for place, given in enumerate(every):
+        if failed and time.monotonic() >= ends:
+            return
         value = _value(exercise, shelter, given)
         yield value
-        if "failed" in value:
+        failed |= "failed" in value
+        if failed and (place == 0 or not go_on):
             return
 
 
@@ -132,8 +137,8 @@ def collect(
     Returns
     -------
     list of dict
-        A dict for each case, `{"got": values}`, up to the first that failed, `{"failed": {...}}`; `values.packed`
-        turns the list into arrays.
+        A dict for each case, `{"got": values}` or `{"failed": {...}}`; after a failure the list may end early.
+        `values.packed` turns the list into arrays.
 
     Raises
     ------
@@ -143,7 +148,7 @@ def collect(
     with safety.Shelter(namespace) as shelter:
         exercise = find(exercise)() if isinstance(exercise, str) else exercise
         safety.remember()  # the modules that `find` has loaded
-        return list(_values_of(exercise, shelter, given))
+        return list(_values_of(exercise, shelter, given, go_on=True))
 
 
 def judge(number: str, seed: int, collected: Any) -> Verdict:

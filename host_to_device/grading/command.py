@@ -8,7 +8,7 @@ import functools
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from host_to_device.exercises import catalogue
@@ -98,27 +98,25 @@ def grade(chosen: argparse.Namespace) -> int:
 
     task = scheduled.Task(tuple(numbers), seed, limits, patience, tuple(checks.items()), chosen.unsafe)
     progress, results = batch.Progress(len(those)), []
+    notes = ["The notebooks ran with the grader's own rights (--unsafe)."] * chosen.unsafe
     with contextlib.ExitStack() as until_then:
         if chosen.scheduler:
             cluster = until_then.enter_context(scheduled.Cluster(chosen.scheduler))
             run = functools.partial(cluster.run, task)
         else:
-            run = functools.partial(batch.here, marker(task), chosen.jobs)
+            # Here, and not at the first notebook, it is seen whether there is a sandbox.
+            box = until_then.enter_context(scheduled.box(task.limits, task.unsafe))
+            until_then.callback(lambda: notes.extend(filter(None, [box.said])))
+            run = functools.partial(batch.here, functools.partial(task.mark_in, box), chosen.jobs)
         for result in batch.mark_all(those, [*numbers], seed, out, run, private.key(checks)):
             results.append(result)
             say(progress.add(result.was_known), last=len(results) == len(those))
     results.sort(key=lambda each: each.submission.student.lower())
     rows = [row_of(each, numbers, added) for each in results]
     write(out, title, rows, results, numbers)
-    _log(out / "log.txt", results, others, chosen.unsafe)
+    _log(out / "log.txt", notes, results, others)
     print(f"{len(rows)} notebooks graded: {out / 'grades.csv'}, {out / 'feedback'}, {out / 'class.html'}")
     return 0
-
-
-def marker(task: scheduled.Task) -> Callable[[Sequence[str]], marking.Marked]:
-    """Return the function that marks a notebook on this machine; here, and not later, it is seen whether that works."""
-    box = scheduled.box(task.limits, task.unsafe)
-    return lambda cells: marking.mark(cells, task.numbers, task.seed, box, task.limits, task.patience)
 
 
 def say(line: str, last: bool) -> None:
@@ -182,6 +180,9 @@ def write(
     codes = {each.submission.student: feedback.code_of(each.code) for each in results}
     alike = feedback.of_duplicates(title, duplicates.pairs(codes, numbers))
     (out / "duplicates.html").write_text(alike, encoding="utf-8")
+    (out / "hidden.html").unlink(missing_ok=True)  # of an earlier run
+    if hidden := feedback.of_hidden(title, results):
+        (out / "hidden.html").write_text(hidden, encoding="utf-8")
 
 
 def file_names(students: Iterable[str]) -> list[str]:
@@ -196,8 +197,10 @@ def file_names(students: Iterable[str]) -> list[str]:
     return found
 
 
-def _log(path: Path, results: list[batch.Result], others: list[submissions.Submission], unsafe: bool) -> None:
-    lines = ["The notebooks ran with the grader's own rights (--unsafe)."] * unsafe
+def _log(
+    path: Path, notes: list[str], results: list[batch.Result], others: list[submissions.Submission]
+) -> None:
+    lines = [*notes]
     for each in results:
         lines += [f"{each.submission.student}: {what}" for what in (*each.remarks, *each.marked.log)]
     lines += [

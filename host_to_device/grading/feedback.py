@@ -1,4 +1,7 @@
-"""The pages that a grader hands back: one for each student, and one about the class. Each is one file without scripts."""
+"""The pages that a grader writes: one for each student, one about the class, and those that only the instructor reads.
+
+Each is one file without scripts.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from host_to_device.exercises import catalogue
-from host_to_device.grading import misconceptions
+from host_to_device.grading import misconceptions, private
 from host_to_device.grading.batch import Result
 from host_to_device.grading.cells import ANSWER
 from host_to_device.grading.duplicates import Pair
@@ -55,10 +58,11 @@ def of_student(title: str, row: Row, result: Result, numbers: Mapping[str, float
         The points of each exercise.
     """
     of = sum(numbers.values())
+    remarks = [each for each in row.remarks if not private.is_hidden(each.partition(":")[0])]
     parts = [
         f"<h1>{_text(title)}: {row.total:g} of {of:g} points</h1>",
         f"<p>{_text(row.student)}{', late' if row.late else ''}. Your file: <code>{_text(row.file)}</code></p>",
-        *(f"<p><strong>{_text(each)}</strong></p>" for each in row.remarks),
+        *(f"<p><strong>{_text(each)}</strong></p>" for each in remarks),
     ]
     if comment := row.comments.get(""):
         parts.append(f"<p>Comment: {_text(comment)}</p>")
@@ -70,7 +74,10 @@ def of_student(title: str, row: Row, result: Result, numbers: Mapping[str, float
         )
         said = result.marked.verdicts.get(number)
         if said is not None:
-            parts.append(f'<p class="said">{_text(said.text)}</p>')
+            known = ""
+            if private.is_hidden(number):
+                known = misconceptions.title_of(number, said.text, code.get(number, ""))
+            parts.append(f'<p class="said">{_text(private.told(said, known))}</p>')
         if comment := row.comments.get(number):
             parts.append(f"<p>Comment: {_text(comment)}</p>")
         if number in code:
@@ -120,7 +127,7 @@ def of_class(title: str, rows: Sequence[Row], results: Iterable[Result], numbers
             solved[number] += verdict.right is True
             if verdict.right is False:
                 found = misconceptions.title_of(number, verdict.text, code.get(number, ""))
-                said[number, found or cause(verdict.text)] += 1
+                said[number, found or cause(private.told(verdict))] += 1
     exercises = [(f"{each} {catalogue.find(each).title()}", solved[each], len(rows)) for each in numbers]
     mistakes = [(number, what, count) for (number, what), count in said.most_common(15)]
     parts = [
@@ -135,6 +142,21 @@ def of_class(title: str, rows: Sequence[Row], results: Iterable[Result], numbers
         table("Wrong answers by their misconception, or by the hint that they got", HEAD, mistakes),
     ]
     return page(f"{title}: the class", "\n".join(parts))
+
+
+def of_hidden(title: str, results: Iterable[Result]) -> str:
+    """Return the page with the whole verdicts of hidden checks, which the students' pages do not have; "" without any."""
+    parts = [
+        f'<h2>{_text(result.submission.student)}, {number}</h2><p class="said">{_text(said.text)}</p>'
+        for result in results
+        for number, said in result.marked.verdicts.items()
+        if private.told(said) != said.text
+    ]
+    if not parts:
+        return ""
+    what = f"{title}: what hidden checks found"
+    note = "<p>For you only: the page names inputs that no student has seen.</p>"
+    return page(what, "\n".join([f"<h1>{_text(what)}</h1>", note, *parts]))
 
 
 def of_duplicates(title: str, pairs: Sequence[Pair]) -> str:

@@ -4,7 +4,8 @@ To import Numba and to compile a first kernel takes longer than most notebooks. 
 host_to_device.grading.fork_server` once, in a bubblewrap in which nothing can be written. No student's code and no check
 runs in this process. For each notebook it forks a child, which gets what bubblewrap would give it: a process tree, a /proc, a
 /tmp, a /dev/shm, terminals, a network and names of users of its own, and no right over anything that was there before. One
-notebook sees no other one. Where the system does not allow this, each notebook gets a bubblewrap of its own, as before.
+notebook sees no other one. Where the system does not allow this, each notebook gets a bubblewrap of its own, as before, and
+one line says so.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from host_to_device.support import child_processes
 STARTING = 120.0  # seconds until the first notebook can run
 READY = b"ready"
 TRIES = 2  # how often a fork server is started, before each notebook gets a sandbox of its own
+SLOWLY = "each notebook now starts Python anew, which takes longer: no process can be forked in the sandbox here ({})"
 
 # -- the grader's side
 
@@ -68,10 +70,16 @@ class Warm:
         What a notebook is shut in by where it cannot be forked.
     limits
         What a notebook may use.
+
+    Attributes
+    ----------
+    said
+        "", or the line that it has printed on the terminal because notebooks are no longer forked.
     """
 
     def __init__(self, box: Sandbox, limits: Limits) -> None:
         self.box, self.limits, self.left = box, limits, TRIES if box.serving else 0
+        self.said = ""
         self.lock = threading.Lock()
         self.server: subprocess.Popen[bytes] | None = None
         self.control: socket.socket | None = None
@@ -82,9 +90,15 @@ class Warm:
             while self.left:
                 try:
                     return self._forked()
-                except (OSError, ValueError):  # the server has gone, or the system does not let it work
+                except (
+                    OSError,
+                    ValueError,
+                ) as problem:  # the server has gone, or the system does not let it work
                     self._end()
                     self.left -= 1
+                    if not self.left:
+                        self.said = SLOWLY.format(problem)
+                        print(f"grade: {self.said}", file=sys.stderr, flush=True)
         return self.box.start(module, limits, folder)
 
     def _forked(self) -> Forked:

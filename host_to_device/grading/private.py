@@ -1,14 +1,22 @@
-"""Checks that the public repository does not show: Python files with exercise classes, which replace or add exercises."""
+"""Checks that the public repository does not show: Python files with exercise classes, which replace or add exercises.
+
+The inputs of such a check do not reach a student. A verdict names inputs and results, and a part of it comes from the
+process of the student's code, which has seen the inputs. So a student reads only words that stand in the check's source.
+"""
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import inspect
 import re
+import sys
 from pathlib import Path
 from types import ModuleType
 
-from host_to_device.exercises import catalogue
+from host_to_device.exercises import catalogue, failures, judging
 from host_to_device.exercises.definition import Exercise, normal_number
+from host_to_device.exercises.verdicts import Verdict
 
 
 class BadChecks(Exception):
@@ -54,6 +62,43 @@ def use(sources: dict[str, str]) -> None:
             if number in catalogue.private:
                 raise BadChecks(f"{name}: exercise {number} is there twice: keep one class")
             catalogue.private[number] = cls
+
+
+def is_hidden(number: str) -> bool:
+    """Return whether no student has the check of an exercise: a private one, or one of the sets 90 to 99."""
+    return number in catalogue.private or number.startswith("9")
+
+
+def told(verdict: Verdict, misconception: str = "") -> str:
+    """Return what a student may read of a verdict: of a hidden check no input, no result, and no line from its run.
+
+    Parameters
+    ----------
+    verdict
+        The verdict on the student's answer.
+    misconception
+        The title of the known mistake that the answer shows, or "".
+    """
+    number, text = verdict.number, verdict.text
+    if not is_hidden(number) or verdict.right or text == f"{number} is not written yet":
+        return text
+    lines = [f"{number} is not right yet: it fails a check whose inputs are not shown."]
+    lines += [f"A known mistake: {misconception}."] * bool(misconception)
+    hints = [line for line in text.splitlines() if line.startswith("Hint: ")]
+    words = _words(catalogue.find(number)) if hints else set()
+    return "\n".join([*lines, *(line for line in hints if line.removeprefix("Hint: ") in words)])
+
+
+def _words(cls: type[Exercise]) -> set[str]:
+    """Return the texts in the source of a check, of its base classes, and of what judges: no run has made them."""
+    names = {each.__module__ for each in cls.__mro__ if issubclass(each, Exercise) and each is not Exercise}
+    sources = map(inspect.getsource, (judging, failures, *(sys.modules[name] for name in names)))
+    return {
+        node.value
+        for source in sources
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
 
 
 def key(sources: dict[str, str]) -> str:

@@ -30,8 +30,11 @@ class Task:
     def mark(self, cells: Sequence[str]) -> marking.Marked:
         """Mark a notebook, in a sandbox of the machine where this runs."""
         _use(self.checks)
-        those = _box(self.limits, self.unsafe)
-        return marking.mark(cells, self.numbers, self.seed, those, self.limits, self.patience)
+        return self.mark_in(_box(self.limits, self.unsafe), cells)
+
+    def mark_in(self, box: fork_server.Warm, cells: Sequence[str]) -> marking.Marked:
+        """Mark a notebook in a sandbox that is there already."""
+        return marking.mark(cells, self.numbers, self.seed, box, self.limits, self.patience)
 
 
 @functools.lru_cache(maxsize=1)
@@ -40,13 +43,13 @@ def _use(checks: tuple[tuple[str, str], ...]) -> None:
 
 
 @functools.lru_cache(maxsize=2)
-def _box(limits: sandbox.Limits, unsafe: bool) -> sandbox.Sandbox | fork_server.Warm:
+def _box(limits: sandbox.Limits, unsafe: bool) -> fork_server.Warm:
     return box(limits, unsafe)
 
 
-def box(limits: sandbox.Limits, unsafe: bool) -> sandbox.Sandbox | fork_server.Warm:
+def box(limits: sandbox.Limits, unsafe: bool) -> fork_server.Warm:
     """Return what notebooks are shut in by on this machine."""
-    return sandbox.unsafe() if unsafe else fork_server.Warm(sandbox.bubblewrap(limits), limits)
+    return fork_server.Warm(sandbox.unsafe() if unsafe else sandbox.bubblewrap(limits), limits)
 
 
 class Cluster:

@@ -125,8 +125,14 @@ HARMS = [
         "a file that grows",
         "with open('/tmp/big', 'wb') as file:\n    while True:\n        file.write(b'x' * 2**20)",
     ),
-    harm("a million files", "import os\nfor each in range(10**6):\n    open(f'/tmp/{each}', 'w').close()"),
-    harm("a deep recursion", "import sys\nsys.setrecursionlimit(10**9)\ndef down(): return down()\ndown()"),
+    harm(
+        "a hundred thousand files",
+        "import os\nfor each in range(10**5):\n    open(f'/tmp/{each}', 'w').close()",
+    ),
+    harm(  # through C: Python's own frames would fill the memory, for minutes
+        "a deep recursion",
+        "import sys\nsys.setrecursionlimit(10**9)\ndown = lambda _: max([0], key=down)\ndown(0)",
+    ),
     harm(
         "a network connection",
         "import socket\nfor each in (('127.0.0.1', 8889), ('1.1.1.1', 53)):\n    try:\n        socket.create_connection(each, 3)\n    except OSError:\n        pass",

@@ -1,13 +1,16 @@
 """`host-to-device grade`, from a folder of notebooks to tables and pages; stopped in the middle, and gone on with."""
 
 import csv
+import dataclasses
 import json
+import shutil
 
 import pytest
 
 from host_to_device.__main__ import main
 from host_to_device.exercises.verdicts import Verdict
 from host_to_device.grading import batch, command, marking, sandbox
+from host_to_device.support import child_processes
 from tests.grading import attacks
 
 GOOD = attacks.notebook([attacks.START, attacks.HONEST, attacks.SAXPY, *attacks.ASK])
@@ -143,3 +146,23 @@ def test_two_graders_do_not_write_into_one_folder(handed_in, tmp_path, marks, ca
 
 def test_every_student_gets_a_file_of_their_own():
     assert command.file_names(["Ana", "ana", "a/../b", "", "=x"]) == ["Ana", "ana-2", "a-b", "student", "x"]
+
+
+def test_a_system_without_a_fork_server_is_named_once_on_the_terminal_and_in_the_log(
+    handed_in, tmp_path, marks, monkeypatch, capsys
+):
+    mark = marking.mark
+
+    def starts(cells, numbers, seed, box, limits, *rest):
+        child_processes.end(box.start("this", limits, tmp_path))
+        return mark(cells, numbers, seed)
+
+    monkeypatch.setattr(marking, "mark", starts)
+    blocked = dataclasses.replace(sandbox.unsafe(), serving=(shutil.which("false"),))
+    monkeypatch.setattr(sandbox, "bubblewrap", lambda limits: blocked)
+    out = tmp_path / "grades"
+    assert graded(handed_in, out, "--jobs", "1") == 0
+    says = "each notebook now starts Python anew, which takes longer: no process can be forked in the sandbox here"
+    said = [line for line in capsys.readouterr().err.splitlines() if says in line]
+    logged = [line for line in (out / "log.txt").read_text().splitlines() if says in line]
+    assert len(said) == len(logged) == 1 and said[0] == f"grade: {logged[0]}"

@@ -111,13 +111,14 @@ def test_notebooks_do_run_from_the_fork_server(box):
     )
 
 
-def test_a_fork_server_that_ends_is_started_again_and_else_each_notebook_starts_alone(cold):
+def test_a_fork_server_that_ends_is_started_again_and_else_each_notebook_starts_alone(cold, capfd):
     with fork_server.Warm(cold, LIMITS) as warm:
         for tries in (1, 0):
             assert marked(warm, ["x = 1"]).cells[0].error == ""
             fork_server.child_processes.end(warm.server)
             assert marked(warm, ["x = 1"]).cells[0].error == "" and warm.left == tries
-        assert warm.server is None
+        assert warm.server is None and warm.said.startswith("each notebook now starts Python anew")
+    assert capfd.readouterr().err == f"grade: {warm.said}\n", "one line, once"
 
 
 SAMPLE = (

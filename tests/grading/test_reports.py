@@ -1,16 +1,20 @@
 """What a class's wrong answers show, and which answers are alike; private checks; the same class on a Dask cluster."""
 
 import os
+import re
 import signal
 import time
 from pathlib import Path
 
 import pytest
 
-from host_to_device.exercises import answering, catalogue
+from host_to_device.exercises import answering, catalogue, judging
+from host_to_device.exercises.verdicts import Verdict
 from host_to_device.grading import (
+    batch,
     duplicates,
     feedback,
+    gradebook,
     marking,
     misconceptions,
     private,
@@ -18,6 +22,7 @@ from host_to_device.grading import (
     scheduled,
     shapes,
 )
+from host_to_device.grading.submissions import Submission
 
 KNOWN = [
     (cls.number, each)
@@ -156,6 +161,54 @@ def forgotten():
     yield
     catalogue.private.clear()
     marking._asked.cache_clear()
+
+
+@pytest.fixture
+def hidden(tmp_path, forgotten):
+    """Exercise 02.1 has a private check."""
+    (tmp_path / "more.py").write_text(MORE)
+    private.use(private.read(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "777 threads of 7 blocks: out[3] is 0.25, but 7.5 is right",
+        "777 elements: your code raised ValueError: [0.25 7.5]\n   777 | planted 0.25",
+        "777 elements: 7.5\nHint: words of the run: 0.25 7.5 777",
+    ],
+)
+def test_a_student_reads_no_input_of_a_hidden_check(hidden, more):
+    said = Verdict("02.1", False, 0, 7, f"02.1 is not right yet: {more}")
+    assert private.told(said) == "02.1 is not right yet: it fails a check whose inputs are not shown."
+    assert "777" in feedback.of_hidden("Set 02", [result(said)])
+    log = ["02.1: it ended the process (exit 77)", "cell 3: stopped"]
+    row = gradebook.Row("Ana", "", False, "a.ipynb", {"02.1": 0.0}, remarks=log)
+    page = feedback.of_student("Set 02", row, result(said), {"02.1": 7.0})
+    assert not re.search("777|exit 77|0.25|7.5|planted", page) and "cell 3: stopped" in page
+    report = feedback.of_class("Set 02", [row], [result(said)], {"02.1": 7.0})
+    assert not re.search("777|0.25", report)
+
+
+def test_a_hint_of_the_check_itself_and_a_known_mistake_reach_the_student(hidden):
+    said = Verdict("02.1", False, 0, 7, f"02.1 is not right yet: 777\nHint: {judging.USUAL['values']}")
+    told = private.told(said, "The square")
+    assert told.splitlines()[1:] == ["A known mistake: The square.", f"Hint: {judging.USUAL['values']}"]
+
+
+def test_other_verdicts_are_told_whole(hidden):
+    for number, right, text in (
+        ("02.1", True, "02.1 is right: 7 of 7 points"),
+        ("02.1", False, "02.1 is not written yet"),
+        ("02.2", False, "02.2 is not right yet: 777 elements\nHint: h"),
+    ):
+        assert private.told(Verdict(number, right, 0, 7, text)) == text
+    assert private.is_hidden("90.1") and feedback.of_hidden("Set 02", []) == ""
+
+
+def result(said):
+    """Return what became of a submission with one verdict."""
+    return batch.Result(Submission("Ana", "a.ipynb"), marking.Marked({said.number: said}))
 
 
 def test_a_private_check_replaces_the_cases_of_a_shipped_one(tmp_path, forgotten):

@@ -1,12 +1,15 @@
 """The public course and the private folder: what each has, that nothing of a solution is public, and that both work."""
 
+import copy
 import datetime
 import os
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
 
+import nbformat
 import pytest
 import yaml
 
@@ -14,6 +17,7 @@ from authoring import notebooks
 from authoring.building import build
 from authoring.solutions import BEGIN, END, read_set
 from book import exercises
+from host_to_device.exercises import catalogue
 from tests import needing_solutions
 from tests.site.reading import files_of
 from tools import courses
@@ -175,3 +179,98 @@ def test_the_private_folder_has_the_solutions_and_the_template_works(tmp_path):
     said = run_file(tmp_path / "student.py", "\n".join(program), ROOT)
     assert said.count("90.1 is right: 2 of 2 points") == 1
     assert part.wrong and all(" ".join(wrong.says.split()) in said for wrong in part.wrong)
+
+
+# -- what students get of a set
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A course of two sets, without the rest."""
+    for folder in ("exercises", "solutions"):
+        (tmp_path / folder).mkdir()
+        for path in (ROOT / folder).glob("0[23]-*.ipynb"):
+            shutil.copy(path, tmp_path / folder)
+    shutil.copy(ROOT / "_config.yml", tmp_path)
+    return tmp_path
+
+
+def test_a_set_is_handed_out_with_its_link_and_without_solutions(course, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert courses.main(["hand-out", "3", "--out", str(out)], course) == 0
+    notebook, page = sorted(out.iterdir())
+    assert capsys.readouterr().out.split() == [str(notebook), str(page)]
+    assert notebook.read_bytes() == (course / "exercises" / notebook.name).read_bytes()
+    assert BEGIN not in notebook.read_text()
+    text = page.read_text()
+    assert f"/blob/main/exercises/{notebook.name}\n" in text and text.startswith("# Exercises 3: ")
+    rows = re.findall(r"^\| (03\.\w+) .* \| (\d+) \| (\d+) \|$", text, re.M)
+    those = catalogue.in_set("03")
+    assert rows == [(cls.number, str(cls.minutes), str(cls.points)) for cls in those]
+    assert f"| all | {sum(cls.minutes for cls in those)} |" in text
+
+
+def test_some_exercises_of_a_set_are_handed_out_alone(course, tmp_path):
+    out = tmp_path / "out"
+    assert courses.main(["hand-out", "02", "--out", str(out), "--only", "02.1", "02.b"], course) == 0
+    notebook, page = sorted(out.iterdir())
+    cells = notebooks.read(notebook).cells
+    asked = [cell.source for cell in cells if cell.source.startswith("h2d.answer(")]
+    assert asked == ['h2d.answer("02.b")', 'h2d.answer("02.1")'], "in the order of the set"
+    assert "02.2" not in page.read_text() and "Open it in Colab" not in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["77"], "there is no set 77; sets: 02, 03"),
+        (["02", "--only", "02.77"], "there is no exercise 02.77; the set has 02.a"),
+    ],
+)
+def test_a_set_or_an_exercise_that_is_not_there_gets_one_line(course, tmp_path, capsys, words, says):
+    assert courses.main(["hand-out", *words, "--out", str(tmp_path / "out")], course) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"hand-out: {says}") and said.count("\n") == 1
+
+
+def test_an_exercise_that_uses_another_one_is_not_handed_out_without_it():
+    def cell(kind, source):
+        return nbformat.from_dict({"cell_type": kind, "source": source, "metadata": {}, "id": "a"})
+
+    whole = nbformat.from_dict({"cells": [
+        cell("code", "import numpy as np\nSIZE = 8"),
+        cell("markdown", "## 02.a First (1 minute)"), cell("code", "def first(x):\n    return x"),
+        cell("markdown", "## 02.b Second (1 minute)"), cell("code", "def second(y):\n    x = first(y)\n    return x + SIZE"),
+        cell("markdown", "## 02.1 Third (5 minutes)"), cell("code", "x = np.ones(SIZE)\n%pip list\nthird = x"),
+    ]})  # fmt: skip
+    with pytest.raises(courses.Refused, match=r"02\.b uses first, which 02\.a defines: hand out 02\.a, too"):
+        courses.chosen(whole, ["02.b"], whole)
+    assert len(courses.chosen(copy.deepcopy(whole), ["02.a", "02.b"], whole).cells) == 5
+    assert len(courses.chosen(copy.deepcopy(whole), ["02.1"], whole).cells) == 3
+
+
+def test_next_year_names_what_has_not_changed_and_moves_the_dates(course, tmp_path, capsys):
+    out = tmp_path / "out"
+    courses.main(["hand-out", "02", "--out", str(out)], course)
+    path = next((course / "exercises").glob("02-*.ipynb"))
+    path.write_text(path.read_text().replace("## 02.1 ", "## 02.1 Another: "))
+    (course / courses.RELEASE).write_text(
+        '# "02" = 2026-01-01\n"02" = 2027-02-12  # a Friday\n"03" = 2027-03-01\n'
+    )
+    capsys.readouterr()
+    assert courses.main(["next-year", str(out)], course) == 0
+    said = capsys.readouterr().out
+    assert "set 02: as last year, so last year's answers earn their points: 02.a, 02.b" in said
+    assert "02.1" not in said and "2 dates moved by 52 weeks" in said
+    moved = (course / courses.RELEASE).read_text()
+    assert moved == '# "02" = 2026-01-01\n"02" = 2028-02-11  # a Friday\n"03" = 2028-02-28\n'
+    assert courses.main(["next-year", str(tmp_path / "nowhere")], course) == 1
+    assert "has no notebook of a set" in capsys.readouterr().err
+    assert moved == (course / courses.RELEASE).read_text()
+
+
+def test_exercises_that_are_older_than_their_solutions_are_not_handed_out(course, tmp_path, capsys):
+    path = next((course / "exercises").glob("02-*.ipynb"))
+    path.write_text(path.read_text().replace("## 02.1 ", "## 02.1 Another: "))
+    assert courses.main(["hand-out", "02", "--out", str(tmp_path / "out")], course) == 1
+    assert "is older than its solutions: run `make exercises`" in capsys.readouterr().err

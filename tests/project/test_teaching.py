@@ -51,3 +51,10 @@ def test_the_steps_make_a_private_and_a_public_course(tmp_path):
     version = re.search(r'^version = "([^"]+)"', (ROOT / "pyproject.toml").read_text(), re.M)[1]
     assert tags.split() == [f"v{version}"], "the tag is the version that Colab installs"
     assert (tmp_path / "my-course" / "_build" / "teacher" / "solutions" / "exams" / "key.toml").is_file()
+    handed = sorted(path.name for path in (tmp_path / "hand-outs").iterdir())
+    assert [name[:2] for name in handed] == ["02", "02"]
+    again = next((tmp_path / "hand-outs-again").glob("*.ipynb")).read_text(encoding="utf-8")
+    assert re.findall(r'h2d\.answer\(\\"([\d.\w]+)\\"\)', again) == ["02.a", "02.b", "02.1", "02.4"]
+    page = next((tmp_path / "hand-outs").glob("*.md")).read_text(encoding="utf-8")
+    assert "colab.research.google.com/github/YOU/YOUR-COURSE/" in page
+    assert "as last year, so last year's answers earn their points: 02.a" in done.stdout

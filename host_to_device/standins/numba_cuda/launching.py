@@ -59,7 +59,8 @@ from host_to_device.standins.positions import thread_of
 INVALID_VALUE = 1  # CUDA_ERROR_INVALID_VALUE
 COOPERATIVE_TOO_LARGE = 720  # CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
 SMALL_LAUNCH = 4_096  # threads of a launch that is worth a try without compiling
-SMALL_SECONDS = 0.3  # about what compiling a kernel takes
+SMALL_SECONDS = 0.3  # of the processor: about what compiling a kernel takes
+WAITING = 4  # times as long a small launch may take on a busy machine
 T4 = gpus.find("T4")  # the device's limits are a T4's
 LAUNCH_FAILED = "Call to cuLaunchKernel results in CUDA_ERROR_INVALID_VALUE"
 
@@ -768,9 +769,10 @@ class Launch:
         if not all(plain.has_plain_type(value) for value in values):
             return False
         before = [value.copy() if isinstance(value, np.ndarray) else None for value in values]
-        began = time.monotonic()
+        # Not the time on the clock: a launch that waits for its turn on a busy machine is still a small one.
+        began = time.thread_time()
         try:
-            self.interpret(values, order, blocks, left)
+            self.interpret(values, order, blocks, WAITING * left)
             self.note_types(values)
             return True
         except Exception:
@@ -780,7 +782,7 @@ class Launch:
             kernel.interpreting = SMALL_SECONDS
             return False
         finally:
-            kernel.interpreting += time.monotonic() - began
+            kernel.interpreting += time.thread_time() - began
 
     def launcher(self, values: tuple) -> Compiled | None:
         """Return the compiled launch function for these arguments, or None if only the interpreter can run it."""
