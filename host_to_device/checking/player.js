@@ -53,7 +53,7 @@
       cell.style.gridColumn = `${Math.min(...step.lanes) + 1} / ${Math.max(...step.lanes) + 2}`;
       cell.style.gridRow = place + 2;
       cell.dataset.lane = step.lanes.length > 1 ? "all" : step.lanes[0];
-      if (step.racing) make("span", "race", cell, "race");
+      if (step.mark) make("span", "race", cell, step.mark);
       cell.addEventListener("click", () => show(place));
       return cell;
     });
