@@ -52,7 +52,7 @@
       this.form.remove();
       const output = this.parts.find((part) => part !== this.folded) ?? this.folded;
       if (guess) output.before(make("p", { className: "h2d-lock-guess" }, "You predicted: ", make("strong", { textContent: guess })));
-      this.say(guess ? `You predicted: ${guess}. The result stands below, beside your prediction.` : "The result is shown below.");
+      this.say(guess ? "The result stands below, beside your prediction." : "The result is shown below.");
       if (focus) this.status.focus({ preventScroll: true });
     }
   }

@@ -167,5 +167,6 @@ def add_to_notebook(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    scripts.load_where(app, "h2d-player", SCRIPT)
+    # A live cell may show a player, too.
+    scripts.load_where(app, ("h2d-player", "h2d-live"), SCRIPT)
     app.connect("doctree-read", add_to_notebook)

@@ -88,6 +88,7 @@
   };
 
   window.h2dPlayers = () => document.querySelectorAll(".h2d-player[data-race]:not([data-drawn])").forEach(draw);
+  document.addEventListener("h2d-live-output", window.h2dPlayers); // what a live cell of a page has shown
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", window.h2dPlayers);
   else window.h2dPlayers();
 })();
