@@ -6,12 +6,18 @@
     element.append(...inside);
     return element;
   };
+  // The players that follow a report in a chapter; in a notebook's page they are a part of the output.
+  const players = (part) => {
+    const found = [];
+    for (let next = part.nextElementSibling; next?.matches("style, .h2d-player"); next = next.nextElementSibling) found.push(next);
+    return found;
+  };
   const locks = [];
 
   class Lock {
     constructor(box) {
       this.box = box;
-      this.parts = [...document.querySelectorAll(`.h2d-answer-${box.dataset.answer}`)];
+      this.parts = [...document.querySelectorAll(`.h2d-answer-${box.dataset.answer}`)].flatMap((part) => [part, ...players(part)]);
       const next = box.nextElementSibling;
       this.folded = next?.matches("details") ? next : null;
       if (this.folded) this.parts.unshift(this.folded);

@@ -8,7 +8,7 @@ until there is a prediction; without scripts, and on paper, the page shows every
 
 import re
 from dataclasses import dataclass, field
-from html import escape
+from html import escape, unescape
 from pathlib import Path
 
 from docutils import nodes
@@ -43,7 +43,7 @@ class Lock:
 
     prompt: str
     place: int
-    answers: list[nodes.Node] = field(default_factory=list)
+    answers: list[nodes.Element] = field(default_factory=list)
     folded: bool = False
 
 
@@ -58,7 +58,7 @@ def locks_of(section: nodes.Element) -> list[Lock]:
             continue
         summary = FOLDED.match(block.astext()) if isinstance(block, nodes.raw) else None
         inside = summary is not None and "</details>" not in block.astext()
-        asked = summary[1] if summary and ASKS.match(summary[1]) else prompt_of(block)
+        asked = plain(summary[1]) if summary and ASKS.match(summary[1]) else prompt_of(block)
         if asked:
             lock = Lock(asked, place if summary else place + 1, folded=bool(summary))
             found.append(lock)
@@ -67,7 +67,7 @@ def locks_of(section: nodes.Element) -> list[Lock]:
         elif summary:
             lock.folded |= place == lock.place
             lock = None if lock.answers else lock
-        elif answers := answers_in(block) or (lock.answers and players_in(block)):
+        elif answers := answers_in(block):
             lock.answers += answers
         elif lock.answers and not is_code(block):
             if isinstance(block, nodes.paragraph) and not block.astext().startswith("Now "):
@@ -82,18 +82,18 @@ def prompt_of(block: nodes.Node) -> str:
     return found[1][:1].upper() + found[1][1:] if found else ""
 
 
-def answers_in(block: nodes.Node) -> list[nodes.Node]:
+def plain(html: str) -> str:
+    """Return the text of a line of HTML."""
+    return unescape(re.sub(r"<[^>]*>", "", html))
+
+
+def answers_in(block: nodes.Node) -> list[nodes.Element]:
     """Return what a block prints or lists: the outputs of a cell, in a chapter also a table."""
     if not isinstance(block, nodes.Element):
         return []
     if block.get("nb_element") == "cell_code":
         return [each for each in block.children if "cell_output" in each.get("classes", ())]
     return [block] if isinstance(block, nodes.table) or "h2d-output" in block.get("classes", ()) else []
-
-
-def players_in(block: nodes.Node) -> list[nodes.Node]:
-    """Return a block that is the player of a race, which follows a report."""
-    return [block] if isinstance(block, nodes.raw) and 'class="h2d-player"' in block.astext() else []
 
 
 def is_code(block: nodes.Node) -> bool:
@@ -114,21 +114,11 @@ def add_locks(app: Sphinx, doctree: nodes.document) -> None:
         for lock in locks:
             number += 1
             for part in lock.answers:
-                mark(part, f"{ANSWER}{number}")
+                part["classes"].append(f"{ANSWER}{number}")
             html = f'<div class="{MARK}" data-answer="{number}" data-prompt="{escape(lock.prompt)}" hidden></div>'
             boxes.append((lock.place, nodes.raw("", html, format="html")))
         for place, box in reversed(boxes):
             section.insert(place, box)
-
-
-def mark(part: nodes.Node, name: str) -> None:
-    """Give a part of the page a class; HTML as it stands gets a box with it."""
-    if isinstance(part, nodes.raw):
-        box = nodes.container("", classes=[name])
-        part.replace_self(box)
-        box += part
-    else:
-        part["classes"].append(name)
 
 
 def setup(app: Sphinx) -> None:

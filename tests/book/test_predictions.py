@@ -76,10 +76,18 @@ def test_a_folded_answer_belongs_to_its_prompt_and_its_text_is_no_answer_of_its_
     assert locks(text("Predict the sum."), *folded) == [("Predict the sum.", 1, "", True)]
 
 
-@pytest.mark.parametrize("title", ["Predict the sum", "Guess a factor", "Order them, and guess the ratio"])
-def test_a_folded_answer_may_ask_itself(title):
+@pytest.mark.parametrize(
+    ("title", "prompt"),
+    [
+        ("Predict the sum", "Predict the sum"),
+        ("Guess a factor", "Guess a factor"),
+        ("Order them, and guess the ratio", "Order them, and guess the ratio"),
+        ("Predict: is <code>i &lt; 5</code> true?", "Predict: is i < 5 true?"),
+    ],
+)
+def test_a_folded_answer_may_ask_itself(title, prompt):
     folded = [html(f"<details><summary>{title}</summary>"), text("Five."), html("</details>")]
-    assert locks(text("A sum."), *folded, cell("5")) == [(title, 1, "5", True)]
+    assert locks(text("A sum."), *folded, cell("5")) == [(prompt, 1, "5", True)]
     assert locks(html("<details><summary>Answer</summary>"), text("Five."), html("</details>")) == []
 
 
