@@ -46,16 +46,16 @@ def players():
 
 
 @pytest.fixture
-def show(chromium, players):
-    """Open a page with these players: `show(width=360, players=[…], scripts=False)`."""
-    contexts = []
+def show(profiles, players):
+    """Show a page with these players in the one tab of a profile: `show(width=360, those=[…], scripts=False)`."""
     style = (ROOT / "_static" / "book.css").read_text(encoding="utf-8")
 
-    def show_them(width=1280, those=None, scripts=True, **options):
-        size = {"width": width, "height": 900}
-        contexts.append(chromium.new_context(viewport=size, java_script_enabled=scripts, **options))
-        tab = contexts[-1].new_page()
+    def show_them(width=1280, those=None, scripts=True, motion="null"):
+        tab = profiles[scripts].pages[0]
         tab.set_default_timeout(20_000)
+        tab.set_viewport_size({"width": width, "height": 900})
+        tab.emulate_media(media="null", reduced_motion=motion)
+        tab.goto("about:blank")
         boxes = "".join(each.html(script=False) for each in those or players)
         tab.set_content(
             f'<!DOCTYPE html><html lang="en"><head><title>Players</title><style>{style}</style></head>'
@@ -63,9 +63,7 @@ def show(chromium, players):
         )
         return tab
 
-    yield show_them
-    for context in contexts:
-        context.close()
+    return show_them
 
 
 def player(tab, number=0):
@@ -164,7 +162,7 @@ def test_on_paper_and_without_scripts_the_steps_are_a_list(show, players, script
 def test_a_reader_who_wants_no_motion_sees_none(show):
     seconds = {}
     for motion in ("reduce", "no-preference"):
-        tab = show(reduced_motion=motion)
+        tab = show(motion=motion)
         row = player(tab).locator(".h2d-player-row").first
         seconds[motion] = row.evaluate("row => getComputedStyle(row).transitionDuration")
     assert seconds == {"reduce": "0s", "no-preference": "0.15s"}
