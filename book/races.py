@@ -1,4 +1,4 @@
-"""The player of a race, below every report of a race in a notebook's page and in a chapter that quotes one.
+"""The player of a finding, below every report that can be played, in a notebook's page and in a chapter that quotes one.
 
 When the book is built, the cell that gave the report runs again, with the statements before it that it needs and no
 others, on the stand-in. So the player shows the lines of the notebook's own kernel.
@@ -22,6 +22,7 @@ import host_to_device
 from book import scripts
 from host_to_device.checking import Report
 from host_to_device.checking.player import SCRIPT
+from host_to_device.checking.report import PLAYED
 from host_to_device.standins import numba_cuda
 
 BUILT_WITH = {"host_to_device", "math", "numba", "numpy"}  # what a cell that runs again may import
@@ -31,8 +32,9 @@ class NotInTheBuild(Exception):
     """A cell needs a library that the book is built without."""
 
 
-REPORTED = re.compile(r"^\d+\. race: ", re.MULTILINE)  # in a report as text
-IN_HTML = "<strong>race</strong>"
+KINDS = ("race", *PLAYED)
+REPORTED = re.compile(rf"^\d+\. (?:{'|'.join(KINDS)}): ", re.MULTILINE)  # in a report as text
+IN_HTML = re.compile(rf"<strong>(?:{'|'.join(KINDS)})</strong>")
 
 
 def player(report: Report, where: str) -> str:
@@ -41,7 +43,7 @@ def player(report: Report, where: str) -> str:
     Raises
     ------
     ExtensionError
-        If there is no race to play.
+        If there is nothing to play.
     """
     found = report.play()
     if found.why:
@@ -57,7 +59,7 @@ def player_of(path: Path, cell: str) -> str:
     Raises
     ------
     ExtensionError
-        If the cell gives no report of a race.
+        If the cell gives no report that can be played.
     """
     return _player_of(path, cell, path.stat().st_mtime_ns)
 
@@ -146,14 +148,14 @@ def _used(node: ast.AST) -> set[str]:
 
 
 def add_to_notebook(app: Sphinx, doctree: nodes.document) -> None:
-    """Put the player below each report of a race in a notebook's page."""
+    """Put the player below each report that can be played in a notebook's page."""
     path = Path(app.env.doc2path(app.env.docname))
     if path.suffix != ".ipynb":
         return
     cells = None
     for raw in list(doctree.findall(nodes.raw)):
         text = raw.astext()
-        if 'class="h2d-report"' not in text or IN_HTML not in text:
+        if 'class="h2d-report"' not in text or not IN_HTML.search(text):
             continue
         cells = cells or nbformat.read(path, as_version=4).cells
         box: Any = raw
@@ -165,5 +167,6 @@ def add_to_notebook(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    scripts.load_where(app, "h2d-player", SCRIPT)
+    # A live cell may show a player, too.
+    scripts.load_where(app, ("h2d-player", "h2d-live"), SCRIPT)
     app.connect("doctree-read", add_to_notebook)

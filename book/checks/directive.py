@@ -152,7 +152,7 @@ class CheckReport(SphinxDirective):
         code["highlight_args"] = {"linenostart": cell.first_line}
         printed = nodes.raw("", printed_html(str(cell.report)), format="html")
         blocks = [printed]
-        if any(finding.pair for finding in cell.report.findings):
+        if any(finding.is_played for finding in cell.report.findings):
             blocks.append(nodes.raw("", races.player(cell.report, f"cell {cell.name!r}"), format="html"))
         for block in (code, *blocks):
             self.set_source_info(block)

@@ -31,7 +31,11 @@ def files(sets: list[str]) -> dict[str, bytes]:
         left_out = any(inside.startswith(f"{each}/") for each in LEFT_OUT) or inside.startswith(
             "exercises/sets/"
         )
-        if path.suffix in (".py", ".mplstyle") and "__pycache__" not in path.parts and not left_out:
+        if (
+            path.suffix in (".py", ".mplstyle", ".css", ".js")
+            and "__pycache__" not in path.parts
+            and not left_out
+        ):
             found[f"host_to_device/{inside}"] = path.read_bytes()
     for path in sorted(IN_WORKER.glob("*.py")):
         name = "numba.py" if path.stem == "numba" else f"live_{path.name}"

@@ -131,7 +131,7 @@ class Causes:
             advice = OF_A_BLOCK if kind != "race" and self.of_block else advice
             lines += [fault.other.place[1]] if fault.other.place[1] != lines[0] else []
         elif kind == "out of bounds":
-            text, advice = f"{thread} {_outside(fault)}", _guard(fault)
+            text, advice = f"{thread} {outside(fault)}", _guard(fault)
             aside = _listed([_element(each.fault) for each in others if isinstance(each.fault, Fault)])
             aside += " too" if aside else ""
         else:
@@ -213,7 +213,7 @@ def _guard(fault: Fault) -> str:
     return ""
 
 
-def _outside(fault: Fault) -> str:
+def outside(fault: Fault) -> str:
     """Return what a thread does outside of an array, and where the array ends."""
     text = f"{does(fault.access.kind, _element(fault))}, but {fault.array}"
     if _is_before(fault):

@@ -53,7 +53,7 @@
       cell.style.gridColumn = `${Math.min(...step.lanes) + 1} / ${Math.max(...step.lanes) + 2}`;
       cell.style.gridRow = place + 2;
       cell.dataset.lane = step.lanes.length > 1 ? "all" : step.lanes[0];
-      if (step.racing) make("span", "race", cell, "race");
+      if (step.mark) make("span", "race", cell, step.mark);
       cell.addEventListener("click", () => show(place));
       return cell;
     });
@@ -88,6 +88,7 @@
   };
 
   window.h2dPlayers = () => document.querySelectorAll(".h2d-player[data-race]:not([data-drawn])").forEach(draw);
+  document.addEventListener("h2d-live-output", window.h2dPlayers); // what a live cell of a page has shown
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", window.h2dPlayers);
   else window.h2dPlayers();
 })();

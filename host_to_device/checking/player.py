@@ -1,4 +1,4 @@
-"""The player of a race: its steps as text, as data for the script that draws them, and as a notebook's output."""
+"""The player of a finding: its steps as text, as data for the script that draws them, and as a notebook's output."""
 
 from __future__ import annotations
 
@@ -24,28 +24,29 @@ class Line:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a race.
+    """One step of a finding.
 
     Attributes
     ----------
     lanes
         The threads that do it, by their numbers in the player.
     kind
-        "read", "write", "atomic", "barrier", "warp barrier", "grid barrier", "fence" or "block fence".
+        "read", "write", "atomic", "barrier", "warp barrier", "grid barrier", "fence", "block fence", "wait" or "leave".
     line
         The line of the kernel.
     element
-        Such as "tile[63]"; empty for barriers and fences.
+        Such as "tile[63]"; empty where the step is no access.
     text
         What the threads do, in a sentence.
     short
         The same in a few signs, for the thread's lane.
     remark
         What it means for a step of another thread; mostly empty.
-    racing
-        Whether it is one of the two that nothing orders.
+    mark
+        A word that marks the steps of the finding: "race", "outside", "waits" or "missing"; empty for the others.
     state
-        What the element of the race holds after it, and which thread stored that.
+        What to know after it: what the element of a race holds and which thread stored that, how large the array is, or
+        which threads wait.
     """
 
     lanes: tuple[int, ...]
@@ -55,20 +56,20 @@ class Step:
     text: str
     short: str
     remark: str = ""
-    racing: bool = False
+    mark: str = ""
     state: str = ""
 
 
 @dataclass(frozen=True)
 class Player:
-    """A race that can be played step by step, or one line that says why there is none.
+    """A finding that can be played step by step, or one line that says why there is none.
 
     Attributes
     ----------
     why
         Why there is nothing to play; empty where there is something.
     shrunk
-        The race as the shrinker left it.
+        The finding as the shrinker left it.
     title, lines, threads, steps, ending
         What is shown: a title, the kernel's lines, the names of the threads, their steps, and what follows from them.
     """

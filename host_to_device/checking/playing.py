@@ -1,4 +1,4 @@
-"""Play a race of a checked launch: run it again, shrink it, and say in words what each step does."""
+"""Play a finding of a checked launch: run it again, shrink it, and say in words what each step does."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from host_to_device.checking.accesses import ATOMIC, READ, WRITE
+from host_to_device.checking.causes import outside
 from host_to_device.checking.outcomes import element_of
 from host_to_device.checking.places import Source
 from host_to_device.checking.player import Line, Player, Step
@@ -17,7 +18,7 @@ from host_to_device.checking.report import Finding
 from host_to_device.checking.shrinking import Checked, Shrunk, shrink
 from host_to_device.checking.stepping import Event
 
-MOST_BYTES = 1 << 28  # of arguments that a report keeps, so that its race can be played
+MOST_BYTES = 1 << 28  # of arguments that a report keeps, so that its findings can be played
 PASSES = {
     "barrier": "cuda.syncthreads()",
     "warp barrier": "cuda.syncwarp()",
@@ -59,16 +60,21 @@ class Replay:
             shrunk = Shrunk(why=f"Running it one access at a time raised {type(problem).__name__}.")
         if not shrunk.steps:
             return Player(
-                f"This race of {name} cannot be played. {shrunk.why} Check a smaller launch.", shrunk
+                f"Finding {number + 1} of {name} cannot be played. {shrunk.why} Check a smaller launch.",
+                shrunk,
             )
-        return _Words(self.checked, self.source, shrunk).player()
+        finding = self.findings[number]
+        words = (
+            _OfARace if finding.pair else _OfABarrier if finding.kind == "barrier divergence" else _Outside
+        )
+        return words(self.checked, self.source, shrunk, finding).player()
 
 
 class _Words:
-    """Says what the threads of a shrunk race do."""
+    """Says what the threads of a shrunk finding do."""
 
-    def __init__(self, checked: Checked, source: Source, shrunk: Shrunk) -> None:
-        self.source, self.shrunk = source, shrunk
+    def __init__(self, checked: Checked, source: Source, shrunk: Shrunk, finding: Finding) -> None:
+        self.source, self.shrunk, self.finding = source, shrunk, finding
         blocks = {block for block, _ in shrunk.threads}
         names = [checked.launch.place(*each) for each in shrunk.threads]
         self.block = names[0].partition(" of ")[2] if len(blocks) == 1 else ""
@@ -85,17 +91,28 @@ class _Words:
         return f"{self.source.kernel.name}: {_listed(self.names)}{where}, step by step"
 
     def ending(self) -> tuple[str, ...]:
-        first, second = (number + 1 for number in self.shrunk.racing)
-        found = [
-            f"Nothing orders step {first} and step {second}: in another run, step {second} may come first."
-        ]
+        found = [self.meaning()]
         if self.shrunk.others:
-            found.append(
-                "Other threads of the launch ran as well, as far as these two need them; they are not shown."
-            )
+            found.append("Other threads of the launch ran as well; they are not shown.")
         if self.shrunk.ended:
             found.append("The search ended early: a race with fewer steps may exist.")
         return tuple(found)
+
+    def meaning(self) -> str:
+        """Return what the steps show together."""
+        raise NotImplementedError
+
+    def mark(self, event: Event) -> str:
+        """Return the word that marks a step of the finding."""
+        raise NotImplementedError
+
+    def state(self, number: int) -> str:
+        """Return what to know after a step; the same line of the player shows it for each of them."""
+        raise NotImplementedError
+
+    def remark(self, number: int, event: Event) -> str:
+        """Return what a step means for a step of the other thread; mostly nothing."""
+        return ""
 
     def lines(self) -> tuple[Line, ...]:
         """Return the lines of the kernel and of the device functions in which a step stands."""
@@ -122,11 +139,13 @@ class _Words:
         what = self.what(event, element, len(lanes) > 1)
         return Step(
             lanes, event.kind, event.place[1], element, f"{who[:1].upper()}{who[1:]} {what}", self.short(event, element),
-            self.remark(number, event), number in self.shrunk.racing, self.state(number),
+            self.remark(number, event), self.mark(event) if number in self.shrunk.racing else "", self.state(number),
         )  # fmt: skip
 
     def what(self, event: Event, element: str, several: bool) -> str:
         """Return what the threads of a step do, after their names."""
+        if event.outside is not None:
+            return f"{outside(event.outside)}."
         if not event.is_access:
             return f"pass{'' if several else 'es'} {PASSES[event.kind]}."
         before, after = _value(event.before), _value(event.after)
@@ -144,9 +163,22 @@ class _Words:
     def short(self, event: Event, element: str) -> str:
         """Return what a step does, for its place in a lane."""
         before, after = _value(event.before), _value(event.after)
+        if event.outside is not None:
+            return f"{element}: outside"
         if not event.is_access:
             return PASSES[event.kind]
         return f"{element} → {before or '?'}" if event.kind == READ else f"{element} ← {after}"
+
+
+class _OfARace(_Words):
+    """Says which thread overwrites what."""
+
+    def meaning(self) -> str:
+        first, second = (number + 1 for number in self.shrunk.racing)
+        return f"Nothing orders step {first} and step {second}: in another run, step {second} may come first."
+
+    def mark(self, event: Event) -> str:
+        return "race"
 
     def state(self, number: int) -> str:
         """Return what the element of the race holds after a step, and which thread stored that."""
@@ -163,7 +195,6 @@ class _Words:
         )
 
     def remark(self, number: int, event: Event) -> str:
-        """Return what a step means for a step of the other thread; mostly nothing."""
         if not event.is_access or number < min(self.shrunk.racing):
             return ""
         own = event.by[0]
@@ -191,6 +222,68 @@ class _Words:
             each.kind == READ and each.element == element and each.by[0] == own
             for each in self.shrunk.steps[:before]
         )
+
+
+class _Outside(_Words):
+    """Says which elements an array has."""
+
+    def meaning(self) -> str:
+        return self.finding.advice
+
+    def mark(self, event: Event) -> str:
+        return "outside"
+
+    def state(self, number: int) -> str:
+        event = self.shrunk.steps[self.shrunk.racing[0]]
+        assert event.outside is not None
+        shape = event.outside.shape
+        if 0 in shape:
+            return f"{event.array} has no elements."
+        last = element_of(event.array, tuple(size - 1 for size in shape))
+        return f"{event.array} ends with {last}."
+
+
+class _OfABarrier(_Words):
+    """Says which thread waits at a barrier, and where the other one is."""
+
+    @property
+    def barrier(self) -> str:
+        return f"the barrier of line {self.finding.lines[0]}"
+
+    def meaning(self) -> str:
+        return (
+            f"All threads have to reach {self.barrier}. CUDA does not define what happens otherwise: the kernel may hang. "
+            f"{self.finding.advice}"
+        )
+
+    def mark(self, event: Event) -> str:
+        return "missing" if self.elsewhere(event) else "waits"
+
+    def elsewhere(self, event: Event) -> bool:
+        """Return whether a stop is not the one at the barrier of the finding."""
+        return event.kind == "leave" or event.place[1] != self.finding.lines[0]
+
+    def what(self, event: Event, element: str, several: bool) -> str:
+        if event.kind == "wait":
+            return f"waits at the barrier of line {event.place[1]}."
+        if event.kind == "leave":
+            return f"leaves the kernel without reaching {self.barrier}."
+        return super().what(event, element, several)
+
+    def short(self, event: Event, element: str) -> str:
+        if event.kind == "wait":
+            return f"waits in line {event.place[1]}"
+        return "leaves the kernel" if event.kind == "leave" else super().short(event, element)
+
+    def state(self, number: int) -> str:
+        if number == len(self.shrunk.steps) - 1:
+            return f"{self.finding.text[:1].upper()}{self.finding.text[1:]}."
+        stops = [self.shrunk.steps[k] for k in self.shrunk.racing if k <= number]
+        waits = [each for each in stops if not self.elsewhere(each)]
+        if not waits:
+            return f"Neither of the two threads has reached {self.barrier}."
+        name = self.names[self.shrunk.threads.index(waits[0].by[0])]
+        return f"{name} waits at {self.barrier}.".capitalize()
 
 
 def _value(value: Any) -> str:

@@ -25,6 +25,9 @@ ADVICE = {
     "failed": "Fix the line that raises the exception, then check again.",
 }
 
+# Besides races, `Report.play` shows these.
+PLAYED = ("out of bounds", "barrier divergence")
+
 WHOLE = "To cover all of it, check a smaller launch, or raise seconds= or accesses=."
 
 
@@ -75,6 +78,11 @@ class Finding:
         if not self.advice:
             object.__setattr__(self, "advice", ADVICE[self.kind])
 
+    @property
+    def is_played(self) -> bool:
+        """Whether `Report.play` shows findings of this kind."""
+        return bool(self.pair) or self.kind in PLAYED
+
     def source(self) -> list[str]:
         """Return the lines at fault as they stand in the file, with their numbers."""
         found = [(line, linecache.getline(self.file, line).rstrip()) for line in self.lines]
@@ -109,7 +117,7 @@ class Report:
     partial: tuple[str, ...] = ()  # which part was checked, where it was not everything
     remarks: tuple[str, ...] = ()
     notes: tuple[Any, ...] = ()
-    # Plays the finding of a number, counted from 0; None where no finding is a race, or the kernel is in CUDA C++.
+    # Plays the finding of a number, counted from 0; None where none can be played, or the kernel is in CUDA C++.
     replay: Callable[[int], Player] | None = field(default=None, compare=False, repr=False)
 
     def __bool__(self) -> bool:
@@ -121,14 +129,15 @@ class Report:
         return not self.findings and (self.schedules == 0 or bool(self.partial and self.accesses == 0))
 
     def play(self, number: int | None = None) -> Player:
-        """Show a race step by step: two threads, the kernel's lines, and which thread overwrites what.
+        """Show a finding step by step: one or two threads, the kernel's lines, and what each access does.
 
-        The race is reduced to the fewest steps that still show it (`checking.shrinking`), within 500,000 accesses.
+        Races, accesses out of bounds and barriers that not all threads reach are shown. The finding is reduced to the
+        fewest steps that still show it (`checking.shrinking`), within 500,000 accesses.
 
         Parameters
         ----------
         number
-            The finding's number in the report; by default the first race.
+            The finding's number in the report; by default the first race, or else the first that can be shown.
 
         Returns
         -------
@@ -143,13 +152,18 @@ class Report:
         if number is not None and number not in range(1, len(self.findings) + 1):
             there = _count(len(self.findings), "finding")
             raise ValueError(f"number is {number!r}: the report of {self.kernel} has {there}")
-        races = [k for k, finding in enumerate(self.findings, 1) if finding.pair]
-        number = number or next(iter(races), None)
-        if number not in races:
-            what = "no race" if number is None else f"no race in finding {number}"
-            return Player(f"The check of {self.kernel} found {what}: there is nothing to play.")
+        played = [k for k, finding in enumerate(self.findings, 1) if finding.is_played]
+        played.sort(key=lambda k: not self.findings[k - 1].pair)
+        number = number or next(iter(played), 1)
+        if not self.findings:
+            return Player(f"The check of {self.kernel} found no error: there is nothing to play.")
+        if number not in played:
+            return Player(
+                f"Finding {number} of {self.kernel} ({self.findings[number - 1].kind}) has no steps, so there is nothing to "
+                "play: races, accesses out of bounds and barriers that not all threads reach are played."
+            )
         if self.replay is None:
-            return Player(f"{self.kernel} is in CUDA C++: only races of kernels in Python can be played.")
+            return Player(f"{self.kernel} is in CUDA C++: only findings of kernels in Python can be played.")
         return self.replay(number - 1)
 
     def summary(self) -> str:

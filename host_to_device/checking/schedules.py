@@ -120,7 +120,7 @@ class Run:
             self.remarks += self.repeats()
         self.remarks += unfit_texts(self.unfit)
         notes = self.notes() if self.options.notes else ()
-        replay = self.replay(findings) if any(finding.pair for finding in findings) else None
+        replay = self.replay(findings) if any(finding.is_played for finding in findings) else None
         return Report(
             self.kernel.__name__,
             tuple(findings),

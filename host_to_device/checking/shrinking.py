@@ -1,4 +1,4 @@
-"""Shrink a race to two threads and the fewest steps that still show it.
+"""Shrink a finding to one or two threads and the fewest steps that still show it.
 
 The check finds a race somewhere in a launch of many threads. The shrinker runs the blocks of the two threads again
 (`stepping`), in this order:
@@ -12,6 +12,9 @@ The check finds a race somewhere in a launch of many threads. The shrinker runs 
    and every barrier, fence and atomic of the two threads between them.
 5. The rule (`accesses`) judges the steps that are kept, once more and by themselves. What is no race then is dropped.
 
+An access out of bounds is shown beside the last access of its line that was inside. A barrier that not all threads reach
+is shown by two neighbours: a thread that waits at it, and a thread that does not.
+
 The same launch gives the same steps. What bounds the search is a number of turns, and not the time, which would differ from
 machine to machine. If the turns are used up, the result says so.
 """
@@ -20,7 +23,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,7 +32,7 @@ import numpy as np
 
 from host_to_device.checking.accesses import ATOMIC, READ, WRITE, Access, Fault, Memory, Moment
 from host_to_device.checking.causes import key_of
-from host_to_device.checking.interpreted import Watch
+from host_to_device.checking.interpreted import BarrierFault, Watch
 from host_to_device.checking.stepping import Event, OutOfTurns, Stepper, Thread
 from host_to_device.standins.numba_cuda import saturating
 from host_to_device.standins.numba_cuda.errors import KernelStopped
@@ -80,7 +83,8 @@ class Shrunk:
     steps
         What they do, in this order.
     racing
-        Which two of the steps race; equal where a single step is at fault.
+        Which two of the steps are the finding: two accesses in a race, or a wait and what keeps another thread from
+        it; equal where a single access is at fault.
     warp_size
         32 or 64 lanes.
     others
@@ -117,37 +121,193 @@ class _Pair:
         return {*self.first.by, *self.second.by}
 
 
-def shrink(checked: Checked, fault: Fault, turns: int = MOST_TURNS) -> Shrunk:
-    """Return the fewest threads and steps that show a race.
+def shrink(checked: Checked, fault: Fault | BarrierFault, turns: int = MOST_TURNS) -> Shrunk:
+    """Return the fewest threads and steps that show a finding.
 
     Parameters
     ----------
     checked
         The launch.
     fault
-        The race that it reported.
+        What it reported: a race, an access out of bounds, or a barrier that not all threads reach.
     turns
         How many turns of threads the search may take.
     """
-    return _Search(checked, fault, turns).result()
+    if isinstance(fault, BarrierFault):
+        return _BarrierSearch(checked, fault, [fault.block], turns).result()
+    if fault.other is None:
+        return _OutsideSearch(checked, fault, [fault.access.block], turns).result()
+    return _RaceSearch(checked, fault, turns).result()
 
 
 class _Search:
-    """The search for the steps of one race."""
+    """The search for the steps of one finding.
 
-    def __init__(self, checked: Checked, fault: Fault, turns: int) -> None:
-        assert fault.other is not None
+    Parameters
+    ----------
+    checked, fault, turns
+        As for `shrink`.
+    blocks
+        The blocks of the threads that the report names.
+    """
+
+    def __init__(
+        self, checked: Checked, fault: Fault | BarrierFault, blocks: Iterable[int], turns: int
+    ) -> None:
         self.checked, self.key = checked, key_of(fault)
         self.turns = turns
         self.steppers: list[Stepper] = []
-        self.events: list[Event] = []  # of the run that found the pairs
-        self.found_in: list[int] = []  # its blocks
-        self.threads = {
-            (each.block, each.thread) for each in (fault.access, fault.other)
-        }  # that the report names
-        self.blocks = sorted({fault.access.block, fault.other.block})
+        self.events: list[Event] = []  # of the run that found the accesses
+        self.blocks = sorted(set(blocks))
         if checked.program.waits_for_grid:
             self.blocks = list(range(math.prod(checked.launch.grid)))
+
+    def result(self) -> Shrunk:
+        """Return what the search finds, or why it finds nothing."""
+        raise NotImplementedError
+
+    def stepper(self) -> tuple[Stepper, tuple]:
+        left = self.turns - sum(sum(each.turns.values()) for each in self.steppers)
+        stepper = Stepper(self.checked.program, self.checked.launch, self.checked.warp_size, left)
+        self.steppers.append(stepper)
+        _, arguments = self.checked.arguments(stepper)
+        return stepper, arguments
+
+    def run(self, stepper: Stepper, arguments: tuple, blocks: list[int], quantum: int, faults: int) -> None:
+        """Run blocks until the finding has come so often; `quantum` is 1 where threads change after every access."""
+        together = self.checked.program.waits_for_grid
+
+        def enough() -> bool:
+            return len(stepper.events) >= MOST_EVENTS or len(self.of_key(stepper)) >= faults
+
+        for some in [blocks] if together else [[block] for block in blocks]:
+            stepper.begin(some, arguments)
+            going = True
+            while going and not enough():
+                going = False
+                for block in some:
+                    for thread in stepper.order:
+                        at = block, thread
+                        going |= stepper.run_on(at, quantum=1) if quantum else stepper.run_on(at)
+                    if not any(stepper.can_run((block, thread)) for thread in stepper.order):
+                        going |= stepper.release(block)
+                        if enough():
+                            return
+                going |= not going and together and stepper.release_whole_grid()
+
+    def of_key(self, stepper: Stepper) -> list[tuple[Fault | BarrierFault, int, int | None]]:
+        return [each for each in stepper.faults if key_of(each[0]) == self.key]
+
+    def of_line(self, events: list[Event], own: list[int], number: int) -> set[int]:
+        """Return the reads of the statement of an access: those of its thread at its line, directly before it."""
+        event = events[number]
+        found: set[int] = set()
+        sites = {event.site}
+        for k in reversed([k for k in own if k < number and events[k].by == event.by]):
+            read = events[k].kind == READ and events[k].place == event.place
+            if not read or events[k].site in sites or len(found) == OPERANDS:
+                break
+            found.add(k)
+            sites.add(events[k].site)
+        return found
+
+
+class _OneRun(_Search):
+    """The search for a finding of which one run shows everything."""
+
+    def result(self) -> Shrunk:
+        try:
+            with saturating.heard(lambda *_: None), np.errstate(all="ignore"), time_limit(SECONDS):
+                for quantum in (0, 1):
+                    stepper, arguments = self.stepper()
+                    self.run(stepper, arguments, self.blocks, quantum, 1)
+                    for fault, now, _ in self.of_key(stepper)[:1]:
+                        return self.shown(stepper, fault, now)
+        except (OutOfTurns, KernelStopped):
+            return Shrunk(why=f"It was not reached within {self.turns:,} accesses.")
+        return Shrunk(why="Running the block again does not show it.")
+
+    def shown(self, stepper: Stepper, fault: Fault | BarrierFault, now: int) -> Shrunk:
+        """Return the steps of a fault, reported when the event `now` was the last."""
+        raise NotImplementedError
+
+
+class _OutsideSearch(_OneRun):
+    """The search for an access out of bounds: it, and the last access of its line that was inside."""
+
+    def shown(self, stepper: Stepper, fault: Fault | BarrierFault, now: int) -> Shrunk:
+        events = stepper.events
+        event = events[now]
+
+        def like(k: int) -> bool:
+            each = events[k]
+            same = (each.kind, each.place, each.array) == (event.kind, event.place, event.array)
+            return same and each.outside is None
+
+        inside = [k for k in range(now) if like(k)]
+        inside = [k for k in inside if events[k].by == event.by][-1:] or inside[-1:]
+        wanted = {now, *inside}
+        wanted |= {k for each in (now, *inside) for k in self.of_line(events, list(range(now)), each)}
+        numbers = sorted(wanted)
+        threads = tuple(sorted({events[k].by[0] for k in numbers}))
+        place = numbers.index(now)
+        steps = tuple(events[k] for k in numbers)
+        return Shrunk(
+            threads, steps, (place, place), self.checked.warp_size, self.has_others(stepper, threads)
+        )
+
+    def has_others(self, stepper: Stepper, threads: tuple[Thread, ...]) -> bool:
+        """Return whether other threads have passed a barrier with these."""
+        return any(not each.is_access and len(each.by) > len(threads) for each in stepper.events)
+
+
+class _BarrierSearch(_OneRun):
+    """The search for a barrier that not all threads reach: a thread that waits, and its neighbour that does not."""
+
+    def of_key(self, stepper: Stepper) -> list[tuple[Fault | BarrierFault, int, int | None]]:
+        # Where threads wait at two barriers, the order of the threads decides which of the two the report names.
+        here = (self.key[2] in stepper.arrived.values()) and stepper.faults[-1:]
+        return [each for each in here or () if each[0].kind == self.key[0]]
+
+    def shown(self, stepper: Stepper, fault: Fault | BarrierFault, now: int) -> Shrunk:
+        everyone = [(block, thread) for block in stepper.blocks for thread in stepper.order]
+        here = [stepper.arrived.get(at) == self.key[2] for at in everyone]
+        k = next((k for k in range(len(here) - 1) if here[k] != here[k + 1]), None)
+        if k is None:
+            return Shrunk(why="All threads wait at one line.")
+        threads = everyone[k], everyone[k + 1]
+        steps: list[Event] = []
+        stops = []
+        for at in threads:
+            # Its last access since the last barrier: often what decides where the thread goes.
+            own = [each for each in stepper.events[:now] if each.is_access and each.by == (at,)]
+            steps += [each for each in own[-1:] if each.epoch == stepper.events[now].epoch]
+            stops.append(len(steps))
+            steps.append(self.stop(stepper, at))
+        return Shrunk(
+            threads, tuple(steps), (stops[0], stops[1]), self.checked.warp_size, len(everyone) > len(threads)
+        )
+
+    def stop(self, stepper: Stepper, at: Thread) -> Event:
+        """Return where a thread waits, or where it has left the kernel."""
+        kernel = self.checked.program.kernel
+        turn = stepper.turns.get(at, 0)
+        line = stepper.arrived.get(at)
+        if line is not None:
+            return Event("wait", (at,), turn, (stepper.files.get(line, kernel.filename), line))
+        end = stepper.returned.get(at, kernel.tree.end_lineno or kernel.tree.lineno)
+        return Event("leave", (at,), turn, (kernel.filename, end))
+
+
+class _RaceSearch(_Search):
+    """The search for the steps of a race."""
+
+    def __init__(self, checked: Checked, fault: Fault, turns: int) -> None:
+        assert fault.other is not None
+        accesses = fault.access, fault.other
+        super().__init__(checked, fault, [each.block for each in accesses], turns)
+        self.found_in: list[int] = []  # the blocks of the run that found the pairs
+        self.threads = {(each.block, each.thread) for each in accesses}  # that the report names
 
     def result(self) -> Shrunk:
         best: list[Shrunk] = []
@@ -164,13 +324,6 @@ class _Search:
             return replace(min(best, key=_worse), ended=ended)
         within = f" within {self.turns:,} accesses" if ended else ""
         return Shrunk(why=f"No order of two threads that shows it was found{within}.")
-
-    def stepper(self) -> tuple[Stepper, tuple]:
-        left = self.turns - sum(sum(each.turns.values()) for each in self.steppers)
-        stepper = Stepper(self.checked.program, self.checked.launch, self.checked.warp_size, left)
-        self.steppers.append(stepper)
-        _, arguments = self.checked.arguments(stepper)
-        return stepper, arguments
 
     # -- the pairs
 
@@ -189,34 +342,17 @@ class _Search:
     def looked_for(self, blocks: list[int], quantum: int, backwards: bool) -> list[_Pair]:
         """Run blocks and return the pairs that race; `quantum` is 1 where threads change after every access."""
         stepper, arguments = self.stepper()
-        together = self.checked.program.waits_for_grid
         if backwards:
             blocks, stepper.order = blocks[::-1], stepper.order[::-1]
-        for some in [blocks] if together else [[block] for block in blocks]:
-            stepper.begin(some, arguments)
-            going = True
-            while going and len(stepper.events) < MOST_EVENTS and len(self.of_key(stepper)) < MOST_FAULTS:
-                going = False
-                for block in some:
-                    for thread in stepper.order:
-                        at = block, thread
-                        going |= stepper.run_on(at, quantum=1) if quantum else stepper.run_on(at)
-                    if not any(stepper.can_run((block, thread)) for thread in stepper.order):
-                        going |= stepper.release(block)
-                going |= not going and together and stepper.release_whole_grid()
+        self.run(stepper, arguments, blocks, quantum, MOST_FAULTS)
         found: dict[tuple[bool, Any], _Pair] = {}
         for _, now, before in self.of_key(stepper):
+            if before is None:
+                continue
             pair = _Pair(stepper.events[before], stepper.events[now])
             found.setdefault((pair.threads != self.threads, pair.cost), pair)
         self.events = stepper.events
         return [found[cost] for cost in sorted(found)]
-
-    def of_key(self, stepper: Stepper) -> list[tuple[Fault, int, int]]:
-        return [
-            (fault, now, before)
-            for fault, now, before in stepper.faults
-            if before is not None and isinstance(fault, Fault) and key_of(fault) == self.key
-        ]
 
     # -- one pair
 
@@ -373,6 +509,7 @@ class _Search:
                 k
                 for k in own
                 if k in wanted or (k > begin and (not events[k].is_access or events[k].kind == ATOMIC))
+                if events[k].outside is None or k in wanted
             ]
             if len(numbers) > MOST_STEPS:
                 continue
@@ -406,19 +543,6 @@ class _Search:
         yield bare | after | line
         yield bare | after
         yield bare
-
-    def of_line(self, events: list[Event], own: list[int], number: int) -> set[int]:
-        """Return the reads of the statement of an access: those of its thread at its line, directly before it."""
-        event = events[number]
-        found: set[int] = set()
-        sites = {event.site}
-        for k in reversed([k for k in own if k < number and events[k].by == event.by]):
-            read = events[k].kind == READ and events[k].place == event.place
-            if not read or events[k].site in sites or len(found) == OPERANDS:
-                break
-            found.add(k)
-            sites.add(events[k].site)
-        return found
 
 
 class _Lost(Exception):

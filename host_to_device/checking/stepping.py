@@ -21,18 +21,20 @@ from host_to_device.standins.numba_cuda.launching import Launch
 from host_to_device.standins.numba_cuda.rewriting import GRID_SYNC, PREFIX, Program
 
 QUANTUM = 1_000  # turns after which another thread has its turn: the first may wait for it in a loop
+RETURNS = "returns"  # what a thread yields at a `return` of the kernel
 
 Thread = tuple[int, int]  # the numbers of a block and of a thread in it
 
 
 @dataclass
 class Event:
-    """One access, or one barrier or fence.
+    """One access, one barrier or fence, or how a thread stops before a barrier.
 
     Attributes
     ----------
     kind
-        "read", "write", "atomic", "barrier", "warp barrier", "grid barrier", "fence" or "block fence".
+        "read", "write", "atomic", "barrier", "warp barrier", "grid barrier", "fence" or "block fence"; "wait" at a
+        barrier that not all threads reach, or "leave" where a thread leaves the kernel without reaching it.
     by
         The threads: one, or those that pass a barrier together.
     turn
@@ -51,6 +53,8 @@ class Event:
         The barriers that the block has passed.
     site
         Where in the code the turn ended: two accesses of one site are the same one in two rounds of a loop.
+    outside
+        The fault of an access outside of its array; None for all others.
     """
 
     kind: str
@@ -67,6 +71,7 @@ class Event:
     same: bool = False
     epoch: int = 0
     site: tuple[int, ...] = ()
+    outside: Fault | None = None
 
     @property
     def is_access(self) -> bool:
@@ -83,12 +88,13 @@ class _Stepping(Switching):
     def __init__(self, program: Program) -> None:
         super().__init__(program)
         self.within = False  # the kernel or device function
+        self.is_kernel = False
         self.depth = 0  # of functions and comprehensions in it: no turn can end there
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         if self.within:
             return self.visit_inner(node)
-        self.within = True
+        self.within, self.is_kernel = True, node.name == self.program.kernel.tree.name
         found: Any = super().visit_FunctionDef(node)
         # A function without any access is a generator, too.
         never = ast.If(ast.Constant(False), [ast.Expr(ast.Yield(None))], [])
@@ -102,6 +108,12 @@ class _Stepping(Switching):
         return found
 
     visit_Lambda = visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_inner
+
+    def visit_Return(self, node: ast.Return) -> Any:
+        self.generic_visit(node)
+        if self.depth or not self.is_kernel:
+            return node
+        return [ast.copy_location(ast.Expr(ast.Yield(ast.Constant(RETURNS))), node), node]
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         return Lower.visit_Call(self, node) if self.depth else super().visit_Call(node)
@@ -177,7 +189,7 @@ class Stepper(Watch):
 
     def __init__(self, program: Program, launch: Launch, warp_size: int, most: int) -> None:
         self.events: list[Event] = []
-        # Each fault with the places of its accesses in `events`; the second is None where there is one access.
+        # Each fault with the places of its accesses in `events`; the second is None where there is one access or none.
         self.faults: list[tuple[Fault | BarrierFault, int, int | None]] = []
         self.turns: dict[Thread, int] = {}
         self.left = most
@@ -193,6 +205,10 @@ class Stepper(Watch):
         )
         self.blocks: dict[int, _Block] = {}
         self.entered: int | None = None
+        self.arrived: dict[Thread, int] = {}  # the threads at the last barrier, and their lines
+        self.returned: dict[
+            Thread, int
+        ] = {}  # the line of the `return` by which a thread has left the kernel
 
     def form(self, program: Program, switch: bool) -> tuple[type[Lower], Program]:
         functions = {name: replace(each, waits=True) for name, each in program.functions.items()}
@@ -297,8 +313,16 @@ class Stepper(Watch):
                 before = max(same, default=None)
             if before is not None:
                 self.faults.append((fault, now, before))
-        elif isinstance(fault, BarrierFault) or fault.kind == "out of bounds":
+        elif isinstance(fault, BarrierFault):
             self.faults.append((fault, now, None))
+        elif fault.kind == "out of bounds":
+            self.settle()
+            access = fault.access
+            self.events.append(Event(
+                access.kind, (self.at,), self.turns[self.at], access.place, -1, -1, fault.array, fault.index, fault.space,
+                epoch=self.moment.epoch, outside=fault,
+            ))  # fmt: skip
+            self.faults.append((fault, now + 1, None))
 
     # -- turns
 
@@ -341,7 +365,9 @@ class Stepper(Watch):
         except StopIteration:
             del block.running[thread]
         else:
-            if asked is not None:
+            if type(asked) is str:
+                self.returned[at] = next(self.frames()).f_lineno
+            elif asked is not None:
                 block.waiting[thread] = asked
             for event in self.events[begin:]:
                 event.site = tuple(frame.f_lasti for frame in self.frames())
@@ -405,6 +431,7 @@ class Stepper(Watch):
         if at_grid:
             waiting = [(number, thread) for number, block in left.items() for thread in block.waiting]
             number, thread = waiting[0]
+            self.arrived = {at: left[at[0]].waiting[at[1]][1] for at in waiting}
             self.note("grid barrier", waiting, left[number].waiting[thread][1])
             self.release_grid({number: block.waiting for number, block in left.items()}, len(self.blocks))
             for block in left.values():
@@ -416,6 +443,8 @@ class Stepper(Watch):
     def release_block(self, waiting: dict[int, Any], answers: dict[int, Any]) -> None:
         assert self.entered is not None
         lines = {thread: asked if type(asked) is int else asked[1] for thread, asked in waiting.items()}
+        for_grid = {thread: asked[1] for thread, asked in self.for_grid.items()}
+        self.arrived = {(self.entered, thread): line for thread, line in (lines | for_grid).items()}
         self.note("barrier", [(self.entered, thread) for thread in waiting], min(lines.values()))
         super().release_block(waiting, answers)
 

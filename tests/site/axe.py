@@ -103,8 +103,12 @@ LOOKS = [(1280, "light"), (390, "dark")], [(1280, "dark"), (390, "light")]
 
 
 def prepare(tab):
-    """Put axe into an open page, and stop colours from fading: axe would read them half-way."""
+    """Put axe into an open page, and stop colours from fading: axe would read them half-way.
+
+    What waits for a prediction is shown.
+    """
     tab.add_style_tag(content="* { transition: none !important }")
+    tab.evaluate("document.querySelectorAll('[data-locked]').forEach(part => delete part.dataset.locked)")
     tab.add_script_tag(path=AXE)
     tab.add_script_tag(content=BOXES)
 
