@@ -73,7 +73,7 @@
       this.cells = box.dataset.cells.split(" ");
       this.code = box.previousElementSibling;
       this.stored = []; // what the page shows of an earlier run
-      for (let after = box.nextElementSibling; after?.matches(".cell_output, .h2d-output, .h2d-player"); after = after.nextElementSibling) {
+      for (let after = box.nextElementSibling; after?.matches(".cell_output, .h2d-output, .h2d-player, style"); after = after.nextElementSibling) {
         this.stored.push(after);
       }
       const text = this.code.querySelector("pre").cloneNode(true);

@@ -82,6 +82,8 @@ def bar(app: Sphinx, notebook: str, ids: list[str], line: int = 1) -> list[nodes
     """
     if not getattr(app, "h2d_numpy", None) or not is_live(notebook):
         return []
+    for rule in (HERE / "cells.py", HERE / "in_worker" / "running.py"):
+        app.env.note_dependency(str(rule))
     reasons = {each["id"]: each.get("why", "") for each in cells_of(Path(app.srcdir), notebook)}
     why = next((reasons[each] for each in ids if reasons[each]), "")
     where = address.read().colab(f"{notebook}.ipynb") if why else ""

@@ -53,6 +53,11 @@ def test_what_may_have_changed_an_object_runs_as_well(session):
     assert ran(session) == ["c0", "c1", "c4"]
 
 
+def test_a_loop_reads_nothing_that_its_own_lines_bind_first(session):
+    names = running.names_of("for k in range(3):\n    total = 0\n    total += k\n    print(total, x)")
+    assert names.reads == {"range", "print", "x"} and names.binds == {"k", "total"}
+
+
 def test_an_edited_cell_runs_again_before_what_needs_it(session):
     book = page("def f():\n    return 1", "y = f()", "print(y)")
     session.run(book, "c2")

@@ -1,13 +1,17 @@
 """Running the cells of live pages in the tests: the bar below a cell, its buttons, and what a reader sees in it."""
 
 import re
+from functools import cache
 
 from playwright.sync_api import Locator, Page, expect
 
-from book.live import pages
+from authoring import notebooks
+from authoring.solutions import Part, WrongAnswer, read_set
+from book.live import cells, pages
 from tests.site.reading import ROOT, WRITTEN, source
 
 PATIENCE = 200_000  # milliseconds: other tests take the processor at the same time
+expect.set_options(timeout=60_000)
 ENDED = re.compile(r"Done in|Ended with an error|Not run|Python ended")
 # What brings live cells into a chapter.
 SHOWN = re.compile(r"^```\{(?:notebook-cell\} (?:\.\./)?(?P<notebook>\S+)\.ipynb|check-report\})", re.M)
@@ -66,3 +70,20 @@ def write(tab: Page, cell: str, text: str) -> None:
 def written(tab: Page, cell: str) -> str:
     """Return a cell's code as its editor shows it."""
     return "\n".join(bar(tab, cell).locator(".cm-line").all_inner_texts())
+
+
+@cache
+def wrong_answers(name: str) -> list[tuple[Part, WrongAnswer]]:
+    """Return the wrong answers of a set that a page can judge, each with its exercise."""
+    found = read_set(notebooks.read(ROOT / "solutions" / f"{name}.ipynb"), f"solutions/{name}.ipynb")
+    return [(part, wrong) for part in found for wrong in part.wrong if part.number not in cells.UNCHECKED]
+
+
+def without_its_hint(tab: Page, part: Part, wrong: WrongAnswer) -> str:
+    """Write a wrong answer into its page and ask for the verdict; return what is amiss, "" if the hint is there."""
+    for cell, code in part.replaced(wrong.code).items():
+        write(tab, cell, code)
+    said = " ".join(run(tab, part.answer.id).split())
+    if f"{part.number} is not right yet" in said and wrong.says in said:
+        return ""
+    return f"{part.number} {wrong.title}: {said[:500]}\nand not {wrong.says}"

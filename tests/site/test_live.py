@@ -9,8 +9,20 @@ from playwright.sync_api import expect
 
 from tests.sanitized import without_what_differs
 from tests.site.axe import faults_in, prepare, told
-from tests.site.bars import PATIENCE, bar, button, edit, result, run, status, write, written
-from tests.site.reading import ROOT
+from tests.site.bars import (
+    PATIENCE,
+    bar,
+    button,
+    edit,
+    result,
+    run,
+    status,
+    without_its_hint,
+    write,
+    written,
+    wrong_answers,
+)
+from tests.site.reading import ROOT, read
 
 pytestmark = [pytest.mark.site, pytest.mark.browser]
 
@@ -60,10 +72,9 @@ def test_a_cell_runs_with_those_that_it_needs_and_the_finding_is_visible(opened,
     assert opened.locator(".h2d-live-result[aria-live=polite]").count() > 10
 
 
-def test_a_wrong_answer_gets_its_hint(opened):
-    write(opened, "map", "@cuda.jit\ndef twice(x, out):\n    i = cuda.grid(1)\n    out[i] = x[i] * x[i]")
-    said = run(opened, "map-answer")
-    assert "02.a is not right yet" in said and "Hints: h2d.answer" in said and "not defined" not in said
+def test_three_wrong_answers_get_their_hints(opened):
+    answers = wrong_answers("02-host-and-device")[:3]
+    assert [found for part, wrong in answers if (found := without_its_hint(opened, part, wrong))] == []
 
 
 def test_an_edited_kernel_is_checked_as_it_stands_and_undo_brings_the_text_back(opened):
@@ -81,6 +92,8 @@ def test_nothing_that_a_reader_writes_is_stored_before_keep(opened, url):
     kept = opened.evaluate(KEPT)
     assert kept["cached"] and all(each.startswith(f"{url}_static/live/") for each in kept["cached"])
     assert kept["databases"] == [] and "twice" not in json.dumps(kept)
+    write(opened, "map", "def twice(): pass")
+    assert "twice" not in json.dumps(opened.evaluate(KEPT))
     button(opened, "map", "Keep").click()
     expect(status(opened, "map")).to_contain_text("Kept in this browser")
     assert "twice" in json.dumps(opened.evaluate(KEPT)["local"])
@@ -133,6 +146,19 @@ def test_without_webassembly_the_page_reads_as_before(chromium, url):
     assert tab.locator(".h2d-live:visible").count() == 0
     expect(tab.locator(".cell_output").first).to_be_visible()
     context.close()
+
+
+def test_the_page_on_software_lists_what_the_manifest_names_and_the_texts_are_there(site):
+    manifest = json.loads((site / "_static" / "live" / "manifest.json").read_text(encoding="utf-8"))
+    table = read("chapters/sources").select("#software-that-this-site-ships tbody tr")
+    rows = [[cell.get_text(strip=True) for cell in row.select("td")] for row in table]
+    assert rows == [[each["name"], each["version"], each["licence"]] for each in manifest["licences"]]
+    assert {"Pyodide", "CPython", "NumPy", "@codemirror/view", "@lezer/python", "mathjax"} <= {
+        row[0] for row in rows
+    }
+    texts = (site / "_static" / "licences.txt").read_text(encoding="utf-8")
+    assert all(f"{name} {version}: {licence}" in texts for name, version, licence in rows)
+    assert "Marijn Haverbeke" in texts and "NumPy Developers" in texts
 
 
 # -- in `make test-all`

@@ -23,6 +23,7 @@ MAGIC = re.compile(r"^(\s*)[%!].*$", re.M)
 SHOWN = ("text/html", "image/svg+xml", "text/plain")
 START = "h2d.start"  # a name that its call binds, and that an import of what it puts in place reads
 OF_STAND_INS = {"numba", "cupy", "cupyx", "numba_cuda_mlir"}
+PARTS = ast.stmt | ast.ExceptHandler | ast.match_case  # what the blocks of a compound statement are lists of
 LONGEST = 200_000  # characters that one cell may print
 # Libraries that a page lacks. Importing one is no error, because a notebook imports all of its libraries in one cell.
 ABSENT = {"torch": "PyTorch", "matplotlib": "Matplotlib"}
@@ -132,8 +133,20 @@ def _walk(node: ast.AST, reads: set[str], binds: set[str], fixed: set[str], inne
         return
     if isinstance(node, ast.ExceptHandler) and node.name and not inner:
         binds.add(node.name)
+    blocks = [value for _, value in ast.iter_fields(node) if isinstance(value, list) and value]
+    blocks = [block for block in blocks if isinstance(block[0], PARTS)]
+    bound: set[str] = set()  # by the head of a loop or of a `with`, and then by the lines of the block
     for child in ast.iter_child_nodes(node):
-        _walk(child, reads, binds, fixed, inner)
+        if not isinstance(child, PARTS):
+            _walk(child, reads, bound, fixed, inner)
+    for block in blocks:
+        for statement in block:
+            taken: set[str] = set()
+            made: set[str] = set()
+            _walk(statement, taken, made, fixed, inner)
+            reads |= taken - bound
+            bound |= made
+    binds |= bound
 
 
 def needed(cells: list[dict], place: int) -> list[int]:
