@@ -37,6 +37,9 @@ TESTS = (
     "tests/book/test_struggles.py::test_a_title",
     "tests/book/test_terminology.py::test_there_is_something_to_read",
     "tests/lessons/test_notebooks.py::test_there_are_notebooks_of_each_kind",
+    "tests/site/test_live.py::test_a_given_cell",
+    "tests/site/test_live.py::test_three_wrong_answers",
+    "tests/site/test_live_outputs.py::test_a_wrong_answer",
 )
 
 

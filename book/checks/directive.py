@@ -23,13 +23,13 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 import host_to_device
-from book import races
+from book import live, races
+from book.checks import marks
 from host_to_device.checking import Report
 from host_to_device.checking.report import ADVICE
 
 HERE = Path(__file__).parent / "examples"
 LIBRARY = Path(host_to_device.__file__).parent
-MARK = re.compile(r"# %% (?P<name>[\w-]+)(?:: (?P<finding>.+))?")
 
 
 class CheckPageError(Exception):
@@ -62,13 +62,11 @@ def cells_of(path: Path) -> dict[str, Cell]:
 def _run(path: Path, _: int) -> dict[str, Cell]:
     text = path.read_text(encoding="utf-8")
     linecache.checkcache(str(path))  # reports and the check itself read the file's lines through it
-    lines = text.splitlines()
-    marks = [(number, found) for number, line in enumerate(lines, 1) if (found := MARK.fullmatch(line))]
-    if not marks:
+    _, marked = marks.split(text)
+    if not marked:
         raise CheckPageError(f"{path.name}: there is no cell; a line `# %% name` begins one")
     statements = _parsed(text, path)
     names: dict = {"__name__": f"book.checks.examples.{path.stem}", "__file__": str(path)}
-    ends = [number for number, _ in marks[1:]] + [len(lines) + 1]
 
     def execute(part: ast.Module | ast.Expression, where: str) -> Any:
         try:
@@ -78,12 +76,13 @@ def _run(path: Path, _: int) -> dict[str, Cell]:
             said = str(problem).partition("\n")[0]
             raise CheckPageError(f"{where}: {type(problem).__name__}: {said}") from problem
 
-    before = [each for each in statements if _first_line(each) < marks[0][0]]
+    before = [each for each in statements if _first_line(each) < marked[0].first_line]
     execute(ast.Module(before, []), path.name)
     cells: dict[str, Cell] = {}
-    for (start, mark), end in zip(marks, ends, strict=True):
-        part = [each for each in statements if start < _first_line(each) < end]
-        name, finding = mark["name"], mark["finding"] or ""
+    for each_cell in marked:
+        lines = range(each_cell.first_line, each_cell.last_line + 1)
+        part = [each for each in statements if _first_line(each) in lines]
+        name, finding = each_cell.name, each_cell.finding
         where = f"{path.name}, cell {name!r}"
         if not part or not isinstance(part[-1], ast.Expr):
             raise CheckPageError(f"{where}: its last line has to be the check")
@@ -93,8 +92,8 @@ def _run(path: Path, _: int) -> dict[str, Cell]:
         report = execute(ast.Expression(part[-1].value), where)
         if not isinstance(report, Report):
             raise CheckPageError(f"{where}: its last line gives {type(report).__name__}, and no report")
-        shown = "\n".join(lines[start : end - 1]).rstrip()
-        cells[name] = Cell(name, finding, start + 1, shown, judged(report, finding, where))
+        found = judged(report, finding, where)
+        cells[name] = Cell(name, finding, each_cell.first_line, each_cell.text, found)
     return cells
 
 
@@ -144,9 +143,9 @@ class CheckReport(SphinxDirective):
         missing = [each for each in wanted if each not in cells]
         if missing:
             raise self.error(f"check-report: {path.name} has no cell {missing[0]!r}")
-        return [self.shown(cells[each]) for each in wanted or cells]
+        return [self.shown(path, cells[each]) for each in wanted or cells]
 
-    def shown(self, cell: Cell) -> nodes.Node:
+    def shown(self, path: Path, cell: Cell) -> nodes.Node:
         """Return a cell as a notebook's looks: its code, with the file's line numbers, what it printed, and the player."""
         code = nodes.literal_block("", cell.text, language="python", linenos=True)
         code["highlight_args"] = {"linenostart": cell.first_line}
@@ -159,6 +158,7 @@ class CheckReport(SphinxDirective):
         return nodes.container(
             "",
             nodes.container("", code, classes=["cell_input"]),
+            *live.bar(self.env.app, f"checks/{path.stem}", [f"{path.stem}-{cell.name}"], cell.first_line),
             nodes.container("", *blocks, classes=["cell_output"]),
             classes=["cell", "check-report"],
         )

@@ -3,9 +3,9 @@
 (() => {
   const base = new URL("live/", document.currentScript.src);
   const IDLE = 10 * 60 * 1000; // milliseconds after which a page left alone gives its memory back
-  const bars = new Map(); // by cell id: the bars of the page, in order
+  const START = "notebooks/02-host-and-device"; // its first cell installs the course where that is due
+  const bars = new Map(); // "notebook cell" → the bars of the page, in order
   const notebooks = new Map(); // by name: the promise of its cells
-  const texts = new Map(); // "notebook cell" → the reader's text
   let worker = null, current = null, idle = 0, ready = false, lost = false;
 
   const make = (tag, properties = {}, ...inside) => {
@@ -27,15 +27,58 @@
     return notebooks.get(notebook);
   };
 
+  // The editor, loaded when a reader first writes. Where it does not load, they go on in a text area.
+  let editor = null;
+  const loadEditor = () => {
+    editor ??= import(new URL("editor.js", base));
+    editor.catch(() => { editor = null; });
+    return editor;
+  };
+
+  const textArea = ({ next, text, label, changed, run, focused }) => {
+    const area = make("textarea", { className: "h2d-live-editor", value: text, spellcheck: false, wrap: "off" });
+    let touched = false;
+    const resize = () => { area.rows = area.value.split("\n").length + 1; };
+    area.setAttribute("aria-label", label);
+    area.setAttribute("autocapitalize", "off");
+    area.setAttribute("autocomplete", "off");
+    area.addEventListener("input", () => { touched = true; resize(); changed(); });
+    area.addEventListener("focus", focused, { once: true });
+    // Enter keeps the indentation; Tab leaves the text area, as everywhere on a page.
+    area.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter") return;
+      event.preventDefault();
+      if (event.ctrlKey || event.metaKey || event.shiftKey) { run(); return; }
+      const { selectionStart: from, selectionEnd: to, value } = area;
+      const line = value.slice(value.lastIndexOf("\n", from - 1) + 1, from);
+      const indent = line.match(/^\s*/)[0] + (/:\s*(#.*)?$/.test(line) ? "    " : "");
+      area.setRangeText(`\n${indent}`, from, to, "end");
+      area.dispatchEvent(new Event("input"));
+    });
+    next.before(area);
+    resize();
+    return {
+      get text() { return area.value; },
+      get untouched() { return !touched; },
+      get hasFocus() { return document.activeElement === area; },
+      focus: () => area.focus(),
+      remove: () => area.remove(),
+    };
+  };
+
   class Bar {
     constructor(box) {
       this.box = box;
       this.notebook = box.dataset.notebook;
       this.cells = box.dataset.cells.split(" ");
       this.code = box.previousElementSibling;
-      const after = box.nextElementSibling;
-      this.stored = after?.matches(".cell_output, .h2d-output") ? after : null;
-      this.source = this.code.querySelector("pre").textContent.replace(/\n$/, "");
+      this.stored = []; // what the page shows of an earlier run
+      for (let after = box.nextElementSibling; after?.matches(".cell_output, .h2d-output, .h2d-player, style"); after = after.nextElementSibling) {
+        this.stored.push(after);
+      }
+      const text = this.code.querySelector("pre").cloneNode(true);
+      for (const number of text.querySelectorAll(".linenos")) number.remove();
+      this.source = text.textContent.replace(/\n$/, "");
       this.key = `${this.notebook} ${this.cells.join(" ")}`;
       this.run = make("button", { type: "button", textContent: "Run", className: "h2d-live-run" });
       this.edit = make("button", { type: "button", textContent: "Edit" });
@@ -69,53 +112,46 @@
       this.status.replaceChildren(`${why} `, link, ".");
     }
 
-    get text() { return this.area ? this.area.value : this.source; }
+    get text() { return this.editor ? this.editor.text : this.source; }
     get changed() { return this.text !== this.source; }
     say(text) { this.status.textContent = text; }
 
     open(text = this.source, focus = true) {
-      if (!this.area) {
-        this.area = make("textarea", { className: "h2d-live-editor", value: text, spellcheck: false, wrap: "off" });
-        this.area.setAttribute("aria-label", "Code of this cell. Control and Enter run it.");
-        this.area.setAttribute("autocapitalize", "off");
-        this.area.setAttribute("autocomplete", "off");
-        this.area.addEventListener("input", () => this.resize());
-        this.area.addEventListener("keydown", (event) => this.typed(event));
-        this.code.hidden = true;
-        this.box.prepend(this.area);
-      }
+      const given = {
+        next: this.box.firstChild,
+        first: Number(this.box.dataset.line),
+        changed: () => this.touched(),
+        run: () => start(this),
+      };
+      const label = "Code of this cell. Control and Enter run it.";
+      const improve = () => loadEditor().then(({ edit }) => {
+        const before = this.editor;
+        if (!before?.untouched) return; // closed, or the reader is writing already
+        this.editor = edit({ ...given, text: before.text, label: `${label} Escape, then Tab, leaves it.` });
+        if (before.hasFocus) this.editor.focus();
+        before.remove();
+      }, () => {}); // the text area stays
+      this.editor = textArea({ ...given, text, label, focused: improve });
+      this.code.hidden = true;
       this.edit.hidden = true;
-      this.resize();
-      if (focus) this.area.focus();
+      this.touched();
+      if (focus) this.editor.focus();
     }
 
-    resize() {
-      this.area.rows = this.area.value.split("\n").length + 1;
+    touched() {
       this.reset.hidden = false;
       this.keep.hidden = this.save.hidden = !this.changed;
     }
 
-    // Enter keeps the indentation; Tab leaves the editor, as everywhere on a page.
-    typed(event) {
-      if (event.key !== "Enter") return;
-      event.preventDefault();
-      if (event.ctrlKey || event.metaKey || event.shiftKey) { start(this); return; }
-      const { selectionStart: from, selectionEnd: to, value } = this.area;
-      const line = value.slice(value.lastIndexOf("\n", from - 1) + 1, from);
-      const indent = line.match(/^\s*/)[0] + (/:\s*(#.*)?$/.test(line) ? "    " : "");
-      this.area.setRangeText(`\n${indent}`, from, to, "end");
-      this.resize();
-    }
-
     undo() {
-      this.area.remove();
-      this.area = null;
+      this.editor.remove();
+      this.editor = null;
       this.code.hidden = false;
       this.edit.hidden = false;
       this.reset.hidden = this.keep.hidden = this.save.hidden = true;
       storage(() => localStorage.removeItem(`host-to-device-live ${this.key}`));
       this.clear();
-      if (this.stored) this.stored.hidden = false;
+      for (const each of this.stored) each.hidden = false;
       this.say("");
       this.edit.focus();
     }
@@ -129,7 +165,7 @@
 
     begin() {
       this.clear();
-      if (this.stored) this.stored.hidden = true;
+      for (const each of this.stored) each.hidden = true;
       this.result.hidden = false;
       this.result.setAttribute("aria-busy", "true");
     }
@@ -158,7 +194,7 @@
 
   const storage = (what) => { try { return what(); } catch { return null; } };
   const all = () => [...bars.values()].flat();
-  const barOf = (cell) => bars.get(cell)?.[0];
+  const barOf = (notebook, cell) => bars.get(`${notebook} ${cell}`)?.[0];
 
   // The cells of the notebook with the reader's texts: a block that shows several cells is the last of them once edited.
   const edited = async (notebook) => {
@@ -197,7 +233,7 @@
       worker.onmessage = ({ data }) => heard(data);
       worker.onerror = (event) => heard({ kind: "broken", text: event.message || "the worker did not start" });
     }
-    worker.postMessage({ cells: bar.sent, cell: bar.queue.shift() });
+    worker.postMessage({ notebook: bar.notebook, cells: bar.sent, cell: bar.queue.shift() });
   };
 
   const heard = (said) => {
@@ -216,18 +252,18 @@
       bar.say("Running");
       document.documentElement.dataset.h2dLive = JSON.stringify(said.profile);
     } else if (said.kind === "running") {
-      const other = barOf(said.cell);
+      const other = barOf(bar.notebook, said.cell);
       if (bar.cells.includes(said.cell)) return;
       bar.say("Running the cells that this one needs");
       other?.begin();
     } else if (["out", "html", "error"].includes(said.kind)) {
-      const place = bar.cells.includes(said.cell) ? bar : barOf(said.cell);
+      const place = bar.cells.includes(said.cell) ? bar : barOf(bar.notebook, said.cell);
       place?.show(said.kind, said.text);
       if (said.kind === "error" && place !== bar) {
         bar.show("error", `A cell that this one needs ended with an error: ${said.text.trim().split("\n").pop()}\n`);
       }
     } else if (said.kind === "done") {
-      const other = barOf(said.cell);
+      const other = barOf(bar.notebook, said.cell);
       if (other && other !== bar) other.finish();
     } else if (said.kind === "end") {
       if (said.right && bar.queue.length) { next(bar); return; }
@@ -264,11 +300,26 @@
       : "Stopped.");
   };
 
-  // The notebook with the reader's code, for Colab or an instructor.
-  const download = async (notebook) => {
+  // The notebook of an example of the check, which has none: its cells behind the one that installs the course.
+  const written = async (notebook) => {
+    const cells = [{ ...(await cellsOf(START))[0] }, ...(await cellsOf(notebook))];
+    return {
+      nbformat: 4,
+      nbformat_minor: 5,
+      metadata: {},
+      cells: cells.map(({ id, source }) => ({ cell_type: "code", id, metadata: {}, source })),
+    };
+  };
+
+  const fetched = async (notebook) => {
     const answer = await fetch(new URL(`../../_sources/${notebook}.ipynb`, base));
     if (!answer.ok) throw new Error(`The notebook is not there (${answer.status}).`);
-    const whole = await answer.json();
+    return answer.json();
+  };
+
+  // The notebook with the reader's code, for Colab or an instructor.
+  const download = async (notebook) => {
+    const whole = await (notebook.startsWith("checks/") ? written : fetched)(notebook);
     const cells = new Map((await edited(notebook)).map((cell) => [cell.id, cell.source]));
     for (const cell of whole.cells) {
       if (cell.cell_type !== "code") continue;
@@ -294,7 +345,7 @@
     }
     for (const box of boxes) {
       const bar = new Bar(box);
-      for (const cell of bar.cells) bars.set(cell, [...(bars.get(cell) ?? []), bar]);
+      for (const cell of bar.cells.map((each) => `${bar.notebook} ${each}`)) bars.set(cell, [...(bars.get(cell) ?? []), bar]);
     }
     for (const bar of all()) if (bar.box.dataset.why) bar.refuse(bar.box.dataset.why);
   });

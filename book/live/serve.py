@@ -11,7 +11,7 @@ def main(port: int) -> None:
     folder = str(pathlib.Path(__file__).resolve().parent)
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=folder)
     with http.server.ThreadingHTTPServer(("127.0.0.1", port), handler) as server:
-        print(f"Open http://localhost:{port} (Ctrl-C ends it)", flush=True)
+        print(f"Open http://localhost:{server.server_port} (Ctrl-C ends it)", flush=True)
         try:
             server.serve_forever()
         except KeyboardInterrupt:

@@ -49,7 +49,8 @@ const forgetOld = async (files) => {
 const TYPES = { wasm: "application/wasm", json: "application/json", zip: "application/zip" };
 const script = (bytes) => importScripts(URL.createObjectURL(new Blob([bytes], { type: "text/javascript" })));
 
-let session = null;
+const sessions = new Map(); // by notebook: its names, and which of its cells have run
+let running = null;
 
 const start = async () => {
   const began = performance.now();
@@ -90,8 +91,7 @@ const start = async () => {
   held.clear();
   python.runPython("import numpy");
   mark("numpy");
-  const running = python.pyimport("live_running");
-  session = running.Session((kind, cell, text) => say(kind, { cell, text }));
+  running = python.pyimport("live_running");
   mark("session");
   say("ready", { profile });
   return python;
@@ -102,6 +102,10 @@ let python = null;
 self.onmessage = async ({ data }) => {
   try {
     python ??= await start();
+    if (!sessions.has(data.notebook)) {
+      sessions.set(data.notebook, running.Session((kind, cell, text) => say(kind, { cell, text })));
+    }
+    const session = sessions.get(data.notebook);
     const cells = python.toPy(data.cells);
     const right = session.run(cells, data.cell);
     cells.destroy();

@@ -6,7 +6,6 @@ compared with what is stored. `make test-all` judges all answers here, interpret
 weeks, and runs the solutions as notebooks in kernels of their own; with every commit, one of them runs so (`conftest.py` of the project says which).
 """
 
-import configparser
 import contextlib
 import gc
 import io
@@ -31,6 +30,7 @@ from authoring.building import BEGIN, END, STARTED, student_version
 from authoring.solutions import SOLUTION_ONLY, Part, WrongAnswer, nbgrader, read_set, tags
 from host_to_device.exercises import answering, catalogue, definition
 from host_to_device.starting import machine
+from tests.sanitized import without_what_differs
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = sorted((ROOT / "solutions").glob("*.ipynb"))
@@ -38,8 +38,6 @@ STUB = set(STARTED)
 WEEKS = 6
 ABOUT_THE_POOL = "07.12"  # its verdicts depend on what CuPy's pool holds, and other solutions leave arrays
 LONG = ("04", "12", "13")  # to run these sets takes longest: `make test-all` judges their answers
-SANITIZED = configparser.RawConfigParser()
-SANITIZED.read(ROOT / "tests" / "nbval-sanitize.cfg")
 
 
 @cache
@@ -246,14 +244,6 @@ def test_the_solution_is_right_and_has_all_points(path, way):
     for part in parts(path):
         # Below it may stand what pytest has replaced; a kernel of its own, further down, prints this line alone.
         assert run.printed[part.answer.id].splitlines()[0] == all_points(part)
-
-
-def without_what_differs(text: str) -> str:
-    """Return what a cell printed without versions, times and what else nbval leaves out when it compares."""
-    for rule in SANITIZED.values():
-        if "regex" in rule:
-            text = re.sub(rule["regex"], rule["replace"], text)
-    return text
 
 
 @each_set(runs=True)

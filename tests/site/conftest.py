@@ -146,7 +146,7 @@ def open_page(chromium):
     def open_one(address: str, width: int = 1280, height: int = 800, **options):
         contexts.append(chromium.new_context(viewport={"width": width, "height": height}, **options))
         page = contexts[-1].new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(60_000)  # other tests take the processor at the same time
         page.goto(address)
         return page
 

@@ -23,7 +23,10 @@ MAGIC = re.compile(r"^(\s*)[%!].*$", re.M)
 SHOWN = ("text/html", "image/svg+xml", "text/plain")
 START = "h2d.start"  # a name that its call binds, and that an import of what it puts in place reads
 OF_STAND_INS = {"numba", "cupy", "cupyx", "numba_cuda_mlir"}
+PARTS = ast.stmt | ast.ExceptHandler | ast.match_case  # what the blocks of a compound statement are lists of
 LONGEST = 200_000  # characters that one cell may print
+# Libraries that a page lacks. Importing one is no error, because a notebook imports all of its libraries in one cell.
+ABSENT = {"torch": "PyTorch", "matplotlib": "Matplotlib"}
 
 Emit = Callable[[str, str, str], None]  # the kind of a piece of output, the id of its cell, the piece
 
@@ -38,11 +41,14 @@ class Names:
         The names that it takes from other cells, and those that it gives to later ones.
     fixed
         Those of `binds` that are a function, a class or a module: a later cell that reads them does not change them.
+    changes
+        Those of `reads` whose objects the cell may change. The check works on copies, so its arguments are not among them.
     """
 
     reads: set[str] = field(default_factory=set)
     binds: set[str] = field(default_factory=set)
     fixed: set[str] = field(default_factory=set)
+    changes: set[str] = field(default_factory=set)
 
 
 def plain(source: str) -> str:
@@ -62,9 +68,22 @@ def names_of(source: str) -> Names:
         reads, binds, fixed = set(), set(), set()
         _walk(statement, reads, binds, fixed, inner=False)
         found.reads |= reads - found.binds
+        used: set[str] = set()
+        _walk(_WithoutChecks().visit(statement), used, set(), set(), inner=False)
+        found.changes |= used - found.binds
         found.binds |= binds | fixed
         found.fixed = (found.fixed | fixed) - binds
     return found
+
+
+class _WithoutChecks(ast.NodeTransformer):
+    """Removes the arguments of `h2d.check(kernel)[grid](…)`: what is left may change the objects that it reads."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        of = node.func.value if isinstance(node.func, ast.Subscript) else None
+        if isinstance(of, ast.Call) and ast.unparse(of.func) == "h2d.check":
+            return ast.Constant(None)
+        return self.generic_visit(node)
 
 
 def _walk(node: ast.AST, reads: set[str], binds: set[str], fixed: set[str], inner: bool) -> None:
@@ -114,8 +133,20 @@ def _walk(node: ast.AST, reads: set[str], binds: set[str], fixed: set[str], inne
         return
     if isinstance(node, ast.ExceptHandler) and node.name and not inner:
         binds.add(node.name)
+    blocks = [value for _, value in ast.iter_fields(node) if isinstance(value, list) and value]
+    blocks = [block for block in blocks if isinstance(block[0], PARTS)]
+    bound: set[str] = set()  # by the head of a loop or of a `with`, and then by the lines of the block
     for child in ast.iter_child_nodes(node):
-        _walk(child, reads, binds, fixed, inner)
+        if not isinstance(child, PARTS):
+            _walk(child, reads, bound, fixed, inner)
+    for block in blocks:
+        for statement in block:
+            taken: set[str] = set()
+            made: set[str] = set()
+            _walk(statement, taken, made, fixed, inner)
+            reads |= taken - bound
+            bound |= made
+    binds |= bound
 
 
 def needed(cells: list[dict], place: int) -> list[int]:
@@ -124,20 +155,21 @@ def needed(cells: list[dict], place: int) -> list[int]:
     Parameters
     ----------
     cells
-        The page's cells: a dict with "id" and "source" for each, and "why" for one that the page cannot run.
+        The page's cells: a dict with "id" and "source" for each, "why" for one that the page cannot run, and "uses" for
+        one that takes names which its text does not have, such as an answer.
     place
         The place of the cell.
     """
     names = [names_of(each["source"]) for each in cells[: place + 1]]
     found = set()
-    for name in names[place].reads:
+    for name in names[place].reads | set(cells[place].get("uses", ())):
         maker = next((at for at in range(place - 1, -1, -1) if name in names[at].binds), None)
         if maker is None:
             continue
         found.add(maker)
         if name not in names[maker].fixed:  # what stands between may have changed the object
             between = range(maker + 1, place)
-            found |= {at for at in between if name in names[at].reads and not cells[at].get("why")}
+            found |= {at for at in between if name in names[at].changes and not cells[at].get("why")}
     return sorted(found)
 
 
@@ -161,26 +193,25 @@ class Printed(io.TextIOBase):
 
 
 class Session:
-    """The names of a page and which of its cells have run.
+    """The names of a notebook and which of its cells have run; a page that shows several notebooks has several.
 
     Parameters
     ----------
     emit
         Called with the kind of a piece of output ("out", "html", "error", "running", "done"), its cell and the piece.
-    module
-        The module whose names the cells share; by default `__main__`, where the library looks for a notebook's names.
     """
 
-    def __init__(self, emit: Emit, module: types.ModuleType | None = None) -> None:
+    def __init__(self, emit: Emit) -> None:
         self.emit = emit
-        self.names = vars(module or sys.modules["__main__"])
-        self.names["display"] = self.display
+        # While a cell runs it is `__main__`, where the library looks for a notebook's names.
+        self.module = types.ModuleType("__main__")
+        self.names = vars(self.module)
+        self.names |= {"display": self.display, "__absent__": Absent}
         self.ran: dict[
             str, tuple[str, int]
         ] = {}  # by cell: the text that ran, and as which in the order of runs
         self.count = 0
         self.cell = ""
-        self._offer_display()
 
     def run(self, cells: list[dict], cell: str) -> bool:
         """Run a cell, and before it those that it needs; return whether the cell ran without an error.
@@ -188,10 +219,12 @@ class Session:
         Parameters
         ----------
         cells
-            The cells of the notebook in order: "id", "source", and "why" if the page cannot run the cell.
+            The cells of the notebook in order: "id" and "source"; "why" if the page cannot run the cell; "uses" with names
+            that the cell takes beside those in its text; "line" if its first line has another number than 1.
         cell
             The id of the cell to run.
         """
+        self._offer_display()
         place = next(at for at, each in enumerate(cells) if each["id"] == cell)
         reads = names_of(cells[place]["source"]).reads
         for at in self._stale_before(cells, place):
@@ -232,9 +265,10 @@ class Session:
             self.emit("error", name, cell["why"])
             self.emit("done", name, "failed")
             return False
-        file, source = f"cell {name}", plain(cell["source"])
+        file, source = f"cell {name}", "\n" * (cell.get("line", 1) - 1) + plain(cell["source"])
         linecache.cache[file] = (len(source), None, source.splitlines(True), file)
-        before = sys.stdout, sys.stderr
+        before, main = (sys.stdout, sys.stderr), sys.modules["__main__"]
+        sys.modules["__main__"] = self.module
         sys.stdout = sys.stderr = Printed(lambda text: self.emit("out", name, text))
         self.ran.pop(name, None)
         try:
@@ -245,13 +279,14 @@ class Session:
             return False
         finally:
             sys.stdout, sys.stderr = before
+            sys.modules["__main__"] = main
         self.count += 1
         self.ran[name] = cell["source"], self.count
         self.emit("done", name, "")
         return True
 
     def _execute(self, source: str, file: str) -> None:
-        tree = ast.parse(source, file)
+        tree = _WithAbsent().visit(ast.parse(source, file))
         last = None
         if tree.body and isinstance(tree.body[-1], ast.Expr) and not source.rstrip().endswith(";"):
             last = ast.Expression(tree.body.pop().value)
@@ -281,6 +316,34 @@ class Session:
         sys.modules |= {"IPython": package, "IPython.display": module}
 
 
+class Absent:
+    """What stands for a library that the page lacks: using it is an error of one line."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        raise ImportError(
+            f"this page does not have {self._name}: run the notebook in Colab, or on your computer"
+        )
+
+
+class _WithAbsent(ast.NodeTransformer):
+    """Replaces `import torch` by a name that stands for the library."""
+
+    def visit_Import(self, node: ast.Import) -> ast.AST | list[ast.AST]:
+        lacks = [each for each in node.names if each.name.partition(".")[0] in ABSENT]
+        if not lacks:
+            return node
+        here: list[ast.AST] = []
+        for each in lacks:
+            name = ABSENT[each.name.partition(".")[0]]
+            target = (each.asname or each.name).partition(".")[0]
+            here += ast.parse(f"{target} = __absent__({name!r})").body
+        node.names = [each for each in node.names if each not in lacks]
+        return [*([node] if node.names else []), *(ast.copy_location(each, node) for each in here)]
+
+
 class Html:
     """A text that is HTML, as `IPython.display.HTML`."""
 
@@ -306,7 +369,20 @@ def shown(value: Any) -> tuple[str, str]:
         for kind in SHOWN:
             if kind in bundle:
                 return kind, bundle[kind]
-    return "text/plain", f"{value!r}\n"
+    return "text/plain", f"{plainly(value)}\n"
+
+
+def plainly(value: Any) -> str:
+    """Return a value's text as IPython's: a class by its name, also in a tuple."""
+    if isinstance(value, type):
+        return (
+            value.__qualname__
+            if value.__module__ == "builtins"
+            else f"{value.__module__}.{value.__qualname__}"
+        )
+    if type(value) is tuple and len(value) > 1:
+        return f"({', '.join(plainly(each) for each in value)})"
+    return repr(value)
 
 
 def told(problem: BaseException, file: str) -> str:
