@@ -103,6 +103,7 @@ def call(function: Any, kinds: list[Number]) -> str:
         )
     first = kinds[0].code
     same = all(each.code == "f4" for each in kinds) or (first == "f8" and not any(each.code == "b1" for each in kinds))
+    same = same or (name == "pow" and first == "f4" and kinds[-1].code in ("i1", "i2", "i4"))
     if len(kinds) == 2 and not same:
         return (
             f"math.{name}() has the type of its first argument with {SUBJECT}, which Numba widens: give both arguments "
