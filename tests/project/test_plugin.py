@@ -57,6 +57,8 @@ def test_right(h2d_check):
 
 def test_race(h2d_check):
     run(backwards)
+    run(backwards)
+    assert len(h2d_check) == 1 and h2d_check[0].endswith("The check found this in 2 launches.")
 
 def test_unchecked():
     run(backwards)
@@ -202,7 +204,10 @@ def test_the_page_is_followed_to_its_end(python, tmp_path):
                 assert line == f"pip install {address.read().archive(address.version())}"
                 continue  # the fixture has installed the wheel of this checkout
             program, *words = line.split()
-            module = {"pytest": ["pytest", "-p", "no:xdist", "-p", "no:nbval"], "host-to-device": ["host_to_device"]}
+            module = {
+                "pytest": ["pytest", "-p", "no:xdist", "-p", "no:nbval"],
+                "host-to-device": ["host_to_device"],
+            }
             done = python("-m", *module[program], *words, cwd=tmp_path)
             said, commands = done.stdout + done.stderr, commands + 1
             assert program == "pytest" or done.returncode == 0, said

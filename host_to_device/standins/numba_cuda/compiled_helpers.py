@@ -479,7 +479,10 @@ def _bitwise(operation):
 
     @overload(stub, jit_options=OPTIONS)
     def choose(a, b):
-        if not all(isinstance(each, types.Integer | types.Boolean) for each in (a, b)) or a == b == types.boolean:
+        if (
+            not all(isinstance(each, types.Integer | types.Boolean) for each in (a, b))
+            or a == b == types.boolean
+        ):
             return lambda a, b: operation(a, b)
         width = max(getattr(each, "bitwidth", 8) for each in (a, b))
         signed = any(getattr(each, "signed", True) for each in (a, b))

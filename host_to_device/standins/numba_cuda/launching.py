@@ -617,7 +617,9 @@ class Launch:
         )
         if program.cooperative:
             self.check_cooperative()
-        if program.successor:  # refuses what numba_cuda_mlir computes otherwise, also where Numba compiles the kernel
+        if (
+            program.successor
+        ):  # refuses what numba_cuda_mlir computes otherwise, also where Numba compiles the kernel
             inferring.typed(program, values, self.arrays)
         static = static_shared(self.arrays)
         if static + self.shared > MAX_SHARED:

@@ -25,7 +25,14 @@ from typing import Any
 
 import numpy as np
 
-from host_to_device.standins.numba_cuda import array_functions, declarations, memory, names, successor_types, vectors
+from host_to_device.standins.numba_cuda import (
+    array_functions,
+    declarations,
+    memory,
+    names,
+    successor_types,
+    vectors,
+)
 from host_to_device.standins.numba_cuda.errors import refusal, undefined
 from host_to_device.standins.numba_cuda.layouts import as_dtype
 from host_to_device.standins.numba_cuda.reading import MISSING, Scope, source_tree, where
@@ -524,14 +531,20 @@ class Rewriter(ast.NodeTransformer):
             name = "fence_block" if name == "threadfence_block" else "fence"
         if name == "lanemask_lt":
             if self.builder.successor:
-                raise self.refuse(node, "numba_cuda_mlir does not compile cuda.lanemask_lt(): use (1 << cuda.laneid) - 1")
+                raise self.refuse(
+                    node, "numba_cuda_mlir does not compile cuda.lanemask_lt(): use (1 << cuda.laneid) - 1"
+                )
             return _expression(f"{PREFIX}lanemask_lt({THREAD}[{LINEAR}])", node)
         if name in vectors.TYPES:
             helper = f"{PREFIX}vector_{name}"
             return ast.copy_location(ast.Call(ast.Name(helper, ast.Load()), arguments, []), node)
         helper = PREFIX + name.replace(".", "_").rstrip("_")
         call = ast.copy_location(ast.Call(ast.Name(helper, ast.Load()), arguments, []), node)
-        return self.in_type(call, np.int32) if self.builder.successor and name in successor_types.COUNTS else call
+        return (
+            self.in_type(call, np.int32)
+            if self.builder.successor and name in successor_types.COUNTS
+            else call
+        )
 
     def in_type(self, value: ast.expr, kind: type[np.generic]) -> ast.expr:
         """Return the conversion of a value to one of NumPy's types."""

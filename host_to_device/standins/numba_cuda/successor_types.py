@@ -88,21 +88,33 @@ def call(function: Any, kinds: list[Number]) -> str:
         return of_name(function, kinds[0], bool(whole))
     name = getattr(function, "__name__", "")
     if any(function is each for each in OF_BOOLS):
-        return f"{SUBJECT} compiles no {name}() of a bool: write int(condition)" if kinds[0].code == "b1" else ""
+        return (
+            f"{SUBJECT} compiles no {name}() of a bool: write int(condition)" if kinds[0].code == "b1" else ""
+        )
     if isinstance(function, np.ufunc):
-        return f"numpy.{name}() of an integer: give {SUBJECT} a float, as numpy.{name}(float(x))" if whole else ""
+        return (
+            f"numpy.{name}() of an integer: give {SUBJECT} a float, as numpy.{name}(float(x))"
+            if whole
+            else ""
+        )
     if getattr(math, name, None) is not function:
         return ""
     if name == "ldexp":
         fits = not kinds[0].whole and kinds[-1].whole and kinds[-1].code != "b1"
-        return "" if fits else f"{SUBJECT} compiles math.ldexp() of a float and an integer alone: convert the arguments"
+        return (
+            ""
+            if fits
+            else f"{SUBJECT} compiles math.ldexp() of a float and an integer alone: convert the arguments"
+        )
     if len(kinds) == 1 and whole:
         return (
             f"math.{name}() of an integer is an integer with {SUBJECT}, and a float with Numba: write "
             f"math.{name}(float(x))"
         )
     first = kinds[0].code
-    same = all(each.code == "f4" for each in kinds) or (first == "f8" and not any(each.code == "b1" for each in kinds))
+    same = all(each.code == "f4" for each in kinds) or (
+        first == "f8" and not any(each.code == "b1" for each in kinds)
+    )
     same = same or (name == "pow" and first == "f4" and kinds[-1].code in ("i1", "i2", "i4"))
     if len(kinds) == 2 and not same:
         return (

@@ -58,7 +58,10 @@ PACKAGES = [
         "fbpic",
         ("fbpic", "scipy"),
         "import fbpic\nfrom fbpic.utils import cuda as of_cuda\n",
-        {"the import finds CUDA": "of_cuda.cuda_installed", "cuda_tpb_bpg_1d": "of_cuda.cuda_tpb_bpg_1d(1000)[0] > 0"},
+        {
+            "the import finds CUDA": "of_cuda.cuda_installed",
+            "cuda_tpb_bpg_1d": "of_cuda.cuda_tpb_bpg_1d(1000)[0] > 0",
+        },
     ),
 ]
 
@@ -88,7 +91,10 @@ print(json.dumps([found, reports]))
 
 def run(package: Package, folder: Path) -> tuple[dict[str, str], list[str]]:
     """Return what became of each function, and the check's reports with an error."""
-    environment = os.environ | {"H2D_MACHINE": "stand-in", "PYTHONPATH": os.pathsep.join([str(ROOT), str(folder)])}
+    environment = os.environ | {
+        "H2D_MACHINE": "stand-in",
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(folder)]),
+    }
     given = json.dumps([package.begin, package.functions])
     words = [sys.executable, "-c", CHILD]
     try:
@@ -112,12 +118,17 @@ def version(name: str, folder: Path) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("names", nargs="*", help=f"of {', '.join(each.name for each in PACKAGES)}; without one, all")
+    parser.add_argument(
+        "names", nargs="*", help=f"of {', '.join(each.name for each in PACKAGES)}; without one, all"
+    )
     parser.add_argument("--in", dest="folder", type=Path, help="a folder that has the packages already")
     asked = parser.parse_args(arguments)
     if unknown := set(asked.names) - {each.name for each in PACKAGES}:
         parser.error(f"there is no program for {', '.join(sorted(unknown))}")
-    rows, details = ["| package | version | functions that agree | launches with a finding |", "|---|---|---|---|"], []
+    rows, details = (
+        ["| package | version | functions that agree | launches with a finding |", "|---|---|---|---|"],
+        [],
+    )
     with tempfile.TemporaryDirectory(prefix="others-") as scratch:
         for package in PACKAGES:
             if asked.names and package.name not in asked.names:

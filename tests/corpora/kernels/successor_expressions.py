@@ -19,11 +19,24 @@ OF_MATH = "acos asin atan ceil cos erf exp expm1 fabs floor isfinite isnan log l
 OF_ONE = (
     *(f"math.{name}(a)" for name in OF_MATH.split()),
     *(f"cuda.{name}(a)" for name in ("popc", "clz", "brev", "ffs", "cbrt")),
-    *("abs(a)", "-a", "+a", "~a", "not a", "int(a)", "float(a)", "bool(a)", "round(a)", "a**2", "a**0.5", "a+1"),
+    *(
+        "abs(a)",
+        "-a",
+        "+a",
+        "~a",
+        "not a",
+        "int(a)",
+        "float(a)",
+        "bool(a)",
+        "round(a)",
+        "a**2",
+        "a**0.5",
+        "a+1",
+    ),
     *("a/2", "a//2", "a%2", "a*2.0", "a<<1", "a>>1", "a&1", "min(a, 1)", "a if a else 1", "a * cuda.grid(1)"),
 )
 OF_TWO = (
-    *(f"a {each} b" for each in "+ - * / // % ** & | ^ << >> == <".split()),
+    *(f"a {each} b" for each in ["+", "-", "*", "/", "//", "%", "**", "&", "|", "^", "<<", ">>", "==", "<"]),
     *("min(a, b)", "max(a, b)", "a if a < b else b"),
     *(f"math.{name}(a, b)" for name in ("atan2", "copysign", "fmod", "hypot", "pow", "ldexp")),
 )

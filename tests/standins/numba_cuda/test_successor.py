@@ -71,8 +71,13 @@ def standins_type(kinds, expression):
     linecache.cache[file] = len(text), None, text.splitlines(True), file
     made = {"np": np, "math": math, "cuda": cuda}
     exec(compile(text, file, "exec"), made)
-    codes = [np.dtype(each.split("[")[0].replace("boolean", "bool")).str[1:] for each in kinds.split(", ") if each]
-    given = [numbas_types.Array(numbas_types.Number(code), 1) if "[" in kinds else numbas_types.Number(code) for code in codes]
+    codes = [
+        np.dtype(each.split("[")[0].replace("boolean", "bool")).str[1:] for each in kinds.split(", ") if each
+    ]
+    given = [
+        numbas_types.Array(numbas_types.Number(code), 1) if "[" in kinds else numbas_types.Number(code)
+        for code in codes
+    ]
     try:
         typing = inferring._Typing(made["kernel"].program, [])
         typing.program_for(given)
@@ -132,7 +137,10 @@ def test_what_the_successor_computes_otherwise_is_refused_when_it_is_launched_co
     a, out = np.ones(1, np.int32), np.zeros(1)
     for launch in (root[1, 1], h2d.check(root)[1, 1]):
         for interpreted in (True, False):
-            with h2d.stand_in(interpreted=interpreted), pytest.raises(Exception, match=r"write math\.sqrt\(float\(x\)\)"):
+            with (
+                h2d.stand_in(interpreted=interpreted),
+                pytest.raises(Exception, match=r"write math\.sqrt\(float\(x\)\)"),
+            ):
                 launch(a, out)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -226,7 +234,10 @@ def blocks():
 
 @pytest.mark.parametrize("library", ["numba.cuda", "numba_cuda_mlir"])
 def test_the_page_of_both_names_runs_under_each(library):
-    first = {"numba.cuda": "from numba import cuda, types", "numba_cuda_mlir": "from numba_cuda_mlir import cuda, types"}
+    first = {
+        "numba.cuda": "from numba import cuda, types",
+        "numba_cuda_mlir": "from numba_cuda_mlir import cuda, types",
+    }
     names = {"np": np}
     exec(first[library], names)
     for number, (about, text, said) in enumerate(blocks()):
