@@ -4,6 +4,8 @@ The library reads them where they are in a checkout, and so in an editable insta
 """
 
 import json
+import re
+import tomllib
 from pathlib import Path
 
 from setuptools import setup
@@ -18,6 +20,14 @@ def checks_of(notebook: Path) -> str:
     for cell in checks:
         cell.update(outputs=[], execution_count=None)
     return json.dumps({**content, "cells": [title, *checks]}, indent=1, ensure_ascii=False) + "\n"
+
+
+def readme() -> str:
+    """Return the README for PyPI, where a link has to say in which repository its file is."""
+    project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
+    repository, text = project["urls"]["Repository"], Path("README.md").read_text(encoding="utf-8")
+    text = re.sub(r"(!\[[^\]]*\]\()(?![a-z]+:|#)", rf"\1{repository}/raw/main/", text)
+    return re.sub(r"((?<!!)\[[^\]]*\]\()(?![a-z]+:|#)", rf"\1{repository}/blob/main/", text)
 
 
 class WithRecordsAndChecks(build_py):
@@ -42,4 +52,8 @@ class WithRecordsAndChecks(build_py):
 
 
 if __name__ == "__main__":
-    setup(cmdclass={"build_py": WithRecordsAndChecks})
+    setup(
+        cmdclass={"build_py": WithRecordsAndChecks},
+        long_description=readme(),
+        long_description_content_type="text/markdown",
+    )

@@ -9,6 +9,7 @@ import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlencode
 
 import yaml
 
@@ -64,6 +65,27 @@ class Address:
     def colab(self, path: str) -> str:
         """Return the address that opens this notebook of the repository in Colab."""
         return f"https://colab.research.google.com/github/{self.owner}/{self.name}/blob/{self.branch}/{path}"
+
+    def kaggle(self, path: str) -> str:
+        """Return the address that copies this notebook of the repository into a Kaggle account."""
+        return f"https://www.kaggle.com/kernels/welcome?src={self.url}/blob/{self.branch}/{path}"
+
+    def binder(self, path: str) -> str:
+        """Return the address that opens this notebook on mybinder.org."""
+        return f"https://mybinder.org/v2/gh/{self.owner}/{self.name}/{self.branch}?urlpath=lab/tree/{path}"
+
+    def jupyterhub(self, path: str) -> str:
+        """Return the address of nbgitpuller's link generator, which asks for the reader's JupyterHub and links to this notebook there."""
+        about = {"repo": self.url, "branch": self.branch, "urlpath": f"lab/tree/{self.name}/{path}"}
+        return f"https://nbgitpuller.readthedocs.io/en/latest/link.html?{urlencode(about, safe='/:')}"
+
+    def elsewhere(self, path: str) -> dict[str, str]:
+        """Return the addresses that open this notebook outside of Colab, by the service's name."""
+        return {
+            "Kaggle": self.kaggle(path),
+            "Binder": self.binder(path),
+            "JupyterHub": self.jupyterhub(path),
+        }
 
     def archive(self, version: str) -> str:
         """Return the address that pip installs this version from: the archive of its tag."""

@@ -103,6 +103,7 @@ class LessonBar(SphinxDirective):
             f"{lesson.minutes} minutes",
             f"[Notebook](../{lesson.notebook})",
             f"[Notebook in Colab]({where.colab(lesson.notebook)})",
+            *(f"[in {name}]({link})" for name, link in where.elsewhere(lesson.notebook).items()),
             f"[Exercises](../{lesson.exercises})",
         ]
         if lesson.has_solutions:

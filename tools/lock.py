@@ -2,7 +2,8 @@
 
 One lock serves Python 3.11 to 3.13 on Linux, macOS and Windows: environment markers stand where they differ.
 What is locked stays as it is where it still fits; `make lock ARGS=--upgrade` takes the newest instead.
-`make lock ARGS=--colab` resolves nothing: it holds the library against what Colab ships (`colab_packages`).
+`make lock ARGS=--colab` resolves nothing: it holds the library against what Colab ships (`colab_packages`), and
+`make lock ARGS=--colab-list` stores the lists of what Colab ships.
 """
 
 import re
@@ -99,8 +100,9 @@ def resolve_on_top(python: Path, group: str, lock: Path, options: list[str]) -> 
 
 
 def main(options: list[str]) -> None:
-    if options == ["--colab"]:
-        sys.exit(subprocess.call([sys.executable, ROOT / "tools" / "colab_packages.py"]))
+    if options in (["--colab"], ["--colab-list"]):
+        store = ["--store"] if options == ["--colab-list"] else []
+        sys.exit(subprocess.call([sys.executable, ROOT / "tools" / "colab_packages.py", *store]))
     with tempfile.TemporaryDirectory() as folder:
         python = install_resolver(Path(folder) / "uv")
         for name, (groups, purpose) in LOCKS.items():

@@ -18,7 +18,7 @@ from host_to_device.standins import events
 from host_to_device.standins.host_copies import HostCopies, without_stream
 from host_to_device.standins.kernels import is_raw, name_of, stand_in_of
 from host_to_device.standins.numba_cuda import rewriting
-from host_to_device.standins.numba_cuda.launching import Launch, dimensions, is_device_function
+from host_to_device.standins.numba_cuda.launching import Launch, dimensions
 from host_to_device.standins.numba_cuda.rewriting import WARP_SIZE
 from host_to_device.standins.warp_sizes import known_warp_size
 from host_to_device.starting import context
@@ -162,7 +162,7 @@ class Check:
         """The kernel rewritten for the warp size of the check."""
         if self.options.warp_size == WARP_SIZE:
             return self.kernel.program
-        return rewriting.program(self.kernel.py_func, is_device_function, self.options.warp_size)
+        return self.kernel.program_for(self.options.warp_size)
 
     def run(self, configuration: tuple, arguments: tuple) -> Report:
         """Check one launch."""

@@ -51,11 +51,7 @@ def read(path: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
         content = json.loads(text)
         if content["version"] > VERSION:
             return {}, [f"A newer version of this library wrote {path}, so this one does not change it."]
-        solved = {
-            number: {"points": float(each["points"]), "on": str(each["on"])[:10]}
-            for number, each in content["solved"].items()
-            if NUMBER.fullmatch(number)
-        }
+        solved = _solved_of(content)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         aside = next(
             each
@@ -65,6 +61,17 @@ def read(path: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
         os.replace(path, aside)
         return {}, [f"{path} could not be read: it is now called {aside.name}, and a new file begins."]
     return solved, []
+
+
+def _solved_of(content: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the solved exercises of a file's content; a newer or another content raises an error."""
+    if content["version"] > VERSION:
+        raise ValueError
+    return {
+        number: {"points": float(each["points"]), "on": str(each["on"])[:10]}
+        for number, each in content["solved"].items()
+        if NUMBER.fullmatch(number)
+    }
 
 
 @contextlib.contextmanager
@@ -128,11 +135,81 @@ def note(number: str, points: float) -> list[str]:
     return new
 
 
-def progress() -> Table:
+def _copied(given: str | os.PathLike[str], word: str) -> Path:
+    """Return the file that `progress` saves to or loads from; a folder stands for `progress.json` in it.
+
+    Raises
+    ------
+    FileNotFoundError
+        If it, or for saving its folder, is not there.
+    """
+    path = Path(given).expanduser()
+    path = path / "progress.json" if path.is_dir() else path
+    wanted = path if word == "load" else path.parent
+    if not wanted.exists():
+        drive = " (on Colab first run: from google.colab import drive; drive.mount('/content/drive'))"
+        hint = drive if path.parts[:3] == ("/", "content", "drive") else ""
+        raise FileNotFoundError(f"h2d.progress({word}=…): there is no {wanted}{hint}")
+    return path
+
+
+def _loaded(path: Path) -> dict[str, dict[str, Any]]:
+    """Return the solved exercises of a file that `progress` saved; unlike `read` it moves nothing."""
+    try:
+        return _solved_of(json.loads(path.read_bytes()))
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        raise ValueError(f"{path} is no file that this version's h2d.progress(save=…) wrote") from None
+
+
+def _copy(
+    path: Path | None, save: str | os.PathLike[str] | None, load: str | os.PathLike[str] | None
+) -> list[str]:
+    """Save and load as `progress` is asked to; return a remark for each."""
+    remarks: list[str] = []
+    if path is None and (save is not None or load is not None):
+        raise ValueError("no progress is kept here, because H2D_PROGRESS is off: leave it out")
+    if load is not None and path is not None:
+        source = _copied(load, "load")
+        there = _loaded(source)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _locked(path):
+            solved, _ = read(path)
+            for number, each in there.items():
+                if number not in solved or each["on"] < solved[number]["on"]:
+                    solved[number] = each
+            write(path, solved)
+        remarks.append(f"Loaded from {source}: {len(there)} solved exercises.")
+    if save is not None and path is not None:
+        target = _copied(save, "save")
+        solved, _ = read(path)
+        write(target, solved)
+        remarks.append(f"Copied to {target}: {len(solved)} solved exercises.")
+    return remarks
+
+
+def progress(
+    *, save: str | os.PathLike[str] | None = None, load: str | os.PathLike[str] | None = None
+) -> Table:
     """Return a table of the sets of exercises that marks the exercises you have solved.
 
     The library keeps your progress in a file of yours, which the table names; nothing leaves the machine. The
-    environment variable `H2D_PROGRESS` names another file, or "off".
+    environment variable `H2D_PROGRESS` names another file, or "off". A machine in the cloud loses this file when it ends:
+    `h2d.progress(save=…)` copies it, and `h2d.progress(load=…)` brings it back on the next machine.
+
+    Parameters
+    ----------
+    save
+        A file or an existing folder to copy your progress to, such as "/content/drive/MyDrive" on Colab.
+    load
+        A file or folder that `save` wrote. What it has is added to what you have solved here; each exercise keeps its
+        earlier day.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the folder to save to, or the file to load, is not there.
+    ValueError
+        If the file to load is no saved progress, or if no progress is kept here.
 
     Returns
     -------
@@ -145,8 +222,16 @@ def progress() -> Table:
     Exercises solved: ... of ... points
     set                             exercises ...
     01 CPU and GPU architecture          a ·  b ·  c ·  1 ...
+
+    To keep it beyond this machine, and to bring it back on another:
+
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()  # on Colab: "/content/drive/MyDrive"
+    >>> table = h2d.progress(save=folder)
+    >>> table = h2d.progress(load=folder)
     """
     path = file()
+    copied = _copy(path, save, load)
     solved: dict[str, dict[str, Any]] = {}
     remarks: list[str] = []
     if path is None:
@@ -154,7 +239,7 @@ def progress() -> Table:
     else:
         try:
             solved, remarks = read(path)
-            remarks = [*remarks, f"Saved in {path}, on this machine only."]
+            remarks = [*remarks, f"Saved in {path}, on this machine only.", *copied]
         except OSError as problem:
             remarks = [f"{path} cannot be read: {problem.strerror or problem}."]
     rows = []

@@ -6,6 +6,7 @@ from typing import Any
 
 from host_to_device.standins.mangling import expression
 from host_to_device.standins.numba_cuda.launching import CUDADispatcher, Launch
+from host_to_device.standins.numba_cuda_mlir.cuda import MLIRDispatcher
 
 
 def is_raw(kernel: Any) -> bool:
@@ -47,13 +48,15 @@ def stand_in_of(kernel: Any, caller: str, more: str = "") -> Any:
     if is_raw(kernel):
         return kernel
     name = getattr(kernel, "__name__", type(kernel).__name__)
-    is_of_numba = type(kernel).__module__.startswith(("numba.cuda", "numba_cuda_mlir")) and hasattr(
-        kernel, "py_func"
-    )
+    module = type(kernel).__module__
+    is_of_numba = module.startswith(("numba.cuda", "numba_cuda_mlir")) and hasattr(kernel, "py_func")
     if is_of_numba or isinstance(kernel, CUDADispatcher):
         if getattr(kernel, "device", False) or kernel.targetoptions.get("device"):
             raise TypeError(f"{name}() is a device function: give {caller} a kernel that calls it")
-        return CUDADispatcher(kernel.py_func, False, _signatures(kernel)) if is_of_numba else kernel
+        if not is_of_numba:
+            return kernel
+        made = MLIRDispatcher if module.startswith("numba_cuda_mlir") else CUDADispatcher
+        return made(kernel.py_func, False, _signatures(kernel))
     if type(kernel).__module__.removeprefix("host_to_device.standins.").split(".")[0] == "cupy":
         raise TypeError(f"{caller} cannot launch {type(kernel).__name__}: give it a RawKernel")
     launched = launched_kernel(kernel)

@@ -8,7 +8,7 @@ from typing import Any
 
 from host_to_device.standins.host_copies import HostCopies, on_gpu, without_stream
 from host_to_device.standins.kernels import expressions_of, is_raw, name_of, stand_in_of
-from host_to_device.standins.numba_cuda.launching import CUDADispatcher, dimensions, settings_now
+from host_to_device.standins.numba_cuda.launching import dimensions, settings_now
 
 WARP_SIZES = (32, 64)
 
@@ -94,7 +94,7 @@ class OfWarpSize:
         kernel = self.kernel
         if kernel.warp_size != self.warp_size:
             signatures = kernel.given_signatures
-            kernel = CUDADispatcher(kernel.py_func, False, signatures, warp_size=self.warp_size)
+            kernel = type(kernel)(kernel.py_func, False, signatures, warp_size=self.warp_size)
         copies = HostCopies(arguments)
         with warnings.catch_warnings():
             warnings.simplefilter(

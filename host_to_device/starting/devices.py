@@ -31,6 +31,8 @@ def device(index: int = 0, *, mps: bool = False) -> torch.device:
 
     Raises
     ------
+    TypeError
+        If `index` is not a whole number, such as PyTorch's word "cuda".
     RuntimeError
         If there is no device of that number, as PyTorch says it: "invalid device ordinal".
     SetUpError
@@ -45,6 +47,11 @@ def device(index: int = 0, *, mps: bool = False) -> torch.device:
     >>> print(x.device.type, x.sum().item())
     standin 6.0
     """
+    if isinstance(index, bool) or not hasattr(index, "__index__"):
+        raise TypeError(
+            f"h2d.device() takes the number of a device, from 0, and got {index!r}: write h2d.device(), which takes the GPU "
+            "where PyTorch finds one"
+        )
     choice = os.environ.get("H2D_MACHINE", "")
     if not is_installed("torch"):
         raise SetUpError("h2d.device() needs PyTorch: pip install torch")

@@ -140,7 +140,8 @@ def cuda_of_packages() -> int | None:
 def missing_command(machine: Machine) -> str | None:
     """Return the command that installs what the GPU needs and is not there, or None if nothing is missing.
 
-    A driver for CUDA 13 runs programs built for CUDA 12, too: what is missing has to fit what is installed.
+    A driver for CUDA 13 runs programs built for CUDA 12, too: what is missing has to fit what is installed. numba-cuda's
+    successor, numba-cuda-mlir, is enough for kernels in Python, and needs no older NumPy.
     """
     of_packages = cuda_of_packages()
     major = 13 if machine.cuda >= (13, 0) and of_packages in (None, 13) else 12
@@ -148,12 +149,22 @@ def missing_command(machine: Machine) -> str | None:
         "cupy": f'"cupy-cuda{major}x[ctk]"',
         "numba_cuda": f'"numba-cuda[cu{major}]"',
     }
+    if has_successor_alone():
+        del wanted["numba_cuda"]
     missing = [package for module, package in wanted.items() if not is_installed(module)]
-    return f"{sys.executable} -m pip install {' '.join([*missing, NUMPY])}" if missing else None
+    limits = [NUMPY] if "numba_cuda" in wanted else []
+    return f"{sys.executable} -m pip install {' '.join([*missing, *limits])}" if missing else None
+
+
+def has_successor_alone() -> bool:
+    """Return whether numba-cuda-mlir is installed, and numba-cuda is not."""
+    return is_installed("numba_cuda_mlir") and not is_installed("numba_cuda")
 
 
 def mismatch() -> str | None:
     """Return in one line why the installed packages compile no kernel together, and what to do; None if they do."""
+    if has_successor_alone():
+        return None
     numba_cuda, numpy = version_of("numba-cuda"), version_of("numpy")
     if _numbers(numba_cuda) > USES_ROW_STACK or _numbers(numpy) < WITHOUT_ROW_STACK:
         return None
@@ -185,14 +196,20 @@ DOCTOR = "`python -m host_to_device doctor` looks for the cause"
 
 def gpu_line(machine: Machine) -> str:
     """Return the banner of a GPU run."""
-    gpu = machine.gpus[0]
+    gpu, numba_cuda = machine.gpus[0], f"numba-cuda {version_of('numba-cuda')}"
+    afterwards = ""
+    if has_successor_alone():
+        numba_cuda = f"numba-cuda-mlir {version_of('numba-cuda-mlir')}"
+        afterwards = (
+            " Kernels import cuda from numba_cuda_mlir; the lessons import it from numba, for which you need "
+            f"numba-cuda:  {sys.executable} -m pip install numba-cuda {NUMPY}"
+        )
     more = f" (and {len(machine.gpus) - 1} more)" if len(machine.gpus) > 1 else ""
     return (
         f"GPU found: {gpu.name}{more}, {gpu.memory / 2**30:.1f} GiB, "
         f"compute capability {gpu.compute_capability[0]}.{gpu.compute_capability[1]}; "
         f"driver {machine.driver or '?'} (CUDA {machine.cuda[0]}.{machine.cuda[1]}); "
-        f"numba-cuda {version_of('numba-cuda')}, "
-        f"CuPy {version_of('cupy-cuda13x', 'cupy-cuda12x', 'cupy')}."
+        f"{numba_cuda}, CuPy {version_of('cupy-cuda13x', 'cupy-cuda12x', 'cupy')}.{afterwards}"
     )
 
 
@@ -212,7 +229,8 @@ def start() -> None:
     """Find what runs here, prepare it, and print one line that says what it is.
 
     Call it in the first cell, before `numba.cuda` and `cupy` are imported. With a GPU it only switches off Numba's
-    warning of small grids, unless `NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS` is set. Without one, or with
+    warning of small grids, unless `NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS` is set. If only numba-cuda's successor is
+    installed there, numba-cuda-mlir, the line says so. Without one, or with
     `H2D_MACHINE=stand-in` in the environment, `numba.cuda`, `cupy` and `cupyx` become the course's stand-ins. Calling
     it again is harmless, and `stop()` undoes it.
 

@@ -61,6 +61,44 @@ def test_the_first_day_stays_and_others_are_kept(file):
     assert list(done) == ["02.1", "02.2", "77.7"] and done["02.1"]["on"] == "2026-01-02"
 
 
+def test_a_lost_machine_gives_its_progress_back(file, tmp_path):
+    drive = tmp_path / "drive"
+    drive.mkdir()
+    solved.note("02.2", 3)
+    saved = exercises.progress(save=drive)
+    assert saved.remarks[-1] == f"Copied to {drive / 'progress.json'}: 1 solved exercises."
+    file.unlink()  # the machine is gone
+    assert exercises.progress().caption.startswith("Exercises solved: 0 of 3")
+    solved.note("11.1", 1)
+    content = json.loads((drive / "progress.json").read_text())
+    content["solved"]["11.1"] = {"points": 1, "on": "2026-01-02"}
+    (drive / "progress.json").write_text(json.dumps(content))
+    loaded = exercises.progress(load=drive / "progress.json")
+    assert loaded.caption == "Exercises solved: 2 of 3, 4 of 6 points"
+    assert loaded.remarks[-1] == f"Loaded from {drive / 'progress.json'}: 2 solved exercises."
+    assert json.loads(file.read_text())["solved"]["11.1"]["on"] == "2026-01-02", "the earlier day"
+
+
+def test_what_cannot_be_saved_or_loaded_is_one_line_and_changes_nothing(file, tmp_path, monkeypatch):
+    solved.note("02.2", 3)
+    before = file.read_bytes()
+    with pytest.raises(FileNotFoundError, match=r"^h2d\.progress\(load=…\): there is no .*/missing$"):
+        exercises.progress(load=tmp_path / "missing")
+    with pytest.raises(FileNotFoundError, match=r"there is no .*/missing$"):
+        exercises.progress(save=tmp_path / "missing" / "file.json")
+    with pytest.raises(FileNotFoundError, match=r"there is no /content/drive/MyDrive.*drive\.mount"):
+        exercises.progress(load="/content/drive/MyDrive/h2d.json")
+    for text in ("{", "[]", '{"version": 2, "solved": {}}', '{"version": 1, "solved": {"02.1": 3}}'):
+        (tmp_path / "other.json").write_text(text)
+        with pytest.raises(ValueError, match=r"other\.json is no file that this version's h2d\.progress"):
+            exercises.progress(load=tmp_path / "other.json")
+        assert (tmp_path / "other.json").read_text() == text
+    assert file.read_bytes() == before
+    monkeypatch.setenv("H2D_PROGRESS", "off")
+    with pytest.raises(ValueError, match="H2D_PROGRESS is off"):
+        exercises.progress(save=tmp_path)
+
+
 def test_the_file_is_as_easy_to_read_as_to_edit(file):
     solved.note("02.1", 2)
     lines = file.read_text(encoding="utf-8").splitlines()

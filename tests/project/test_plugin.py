@@ -1,11 +1,17 @@
 """The wheel in an environment of its own: the pytest plug-in and `run`, on a small project of other people's kind."""
 
 import os
+import re
 import subprocess
 import sys
+import tomllib
+import zipfile
+from email import message_from_string
 from pathlib import Path
 
 import pytest
+
+from book import address
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -51,6 +57,8 @@ def test_right(h2d_check):
 
 def test_race(h2d_check):
     run(backwards)
+    run(backwards)
+    assert len(h2d_check) == 1 and h2d_check[0].endswith("The check found this in 2 launches.")
 
 def test_unchecked():
     run(backwards)
@@ -66,8 +74,8 @@ def test_on_a_gpu():
 
 
 @pytest.fixture(scope="module")
-def python(tmp_path_factory):
-    """The Python of an environment with the wheel, and with this one's packages."""
+def built(tmp_path_factory):
+    """The wheel."""
     folder = tmp_path_factory.mktemp("wheel")
     wheel = [
         sys.executable,
@@ -85,8 +93,14 @@ def python(tmp_path_factory):
     if done.returncode and "setuptools" in done.stderr:
         pytest.skip("no setuptools here to build a wheel with")
     assert done.returncode == 0, done.stderr[-2000:]
-    place = folder / "site"
-    [built] = folder.glob("host_to_device-*.whl")
+    [made] = folder.glob("host_to_device-*.whl")
+    return made
+
+
+@pytest.fixture(scope="module")
+def python(built):
+    """The Python of an environment with the wheel, and with this one's packages."""
+    place = built.parent / "site"
     install = [
         sys.executable,
         "-m",
@@ -119,6 +133,23 @@ def project(tmp_path):
     return tmp_path
 
 
+def test_the_wheel_says_what_it_is_and_its_readme_has_no_link_into_a_folder(built):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    with zipfile.ZipFile(built) as wheel:
+        [name] = [each for each in wheel.namelist() if each.endswith(".dist-info/METADATA")]
+        about = message_from_string(wheel.read(name).decode())
+        [entry] = [each for each in wheel.namelist() if each.endswith("entry_points.txt")]
+        points = wheel.read(entry).decode()
+    assert (about["Name"], about["Version"]) == ("host-to-device", project["version"])
+    assert about["License-Expression"] == "Apache-2.0" and about["Requires-Python"] == ">=3.11"
+    assert about["Description-Content-Type"] == "text/markdown"
+    assert {each.partition(", ")[2] for each in about.get_all("Project-URL")} == {*project["urls"].values()}
+    links = re.findall(r"\]\(([^)\s]+)", about.get_payload())
+    assert len(links) > 60 and not [each for each in links if not each.startswith("https://")]
+    assert f"{project['urls']['Repository']}/blob/main/CONTRIBUTING.md" in links
+    assert "host_to_device.testing.plugin" in points and "host_to_device.__main__:main" in points
+
+
 def test_a_projects_tests_run_and_the_race_fails_with_its_line(python, project):
     done = python("-m", "pytest", "--stand-ins", "-rs", "-p", "no:xdist", cwd=project)
     assert "1 failed, 3 passed, 1 skipped" in done.stdout, done.stdout[-3000:] + done.stderr[-2000:]
@@ -149,3 +180,39 @@ def test_a_script_runs(python, project):
     assert done.stderr.startswith("No GPU")
     done = python("-m", "host_to_device", "run", "no-such.py", cwd=project)
     assert (done.returncode, done.stderr) == (2, "host-to-device run: there is no file no-such.py\n")
+
+
+# --- The page "Use it in your own project" -----------------------------------------------------------------------
+
+
+def steps():
+    """Return the page's files, commands and what they print, in order: (kind, text)."""
+    page = (ROOT / "chapters" / "own-project.md").read_text(encoding="utf-8")
+    page, mark, _ = page.partition("(own-finding)=")  # from there on it tells of other people's code
+    assert mark
+    return re.findall(r"(?ms)^```(python|ini|bash|text)\n(.*?)^```$", page)
+
+
+def test_the_page_is_followed_to_its_end(python, tmp_path):
+    """Every file of the page is written, every command runs, and every line of an output is found in what it printed."""
+    said, commands = "", 0
+    for kind, text in steps():
+        if kind in ("python", "ini"):
+            name = re.match(r"# ([\w.]+)\n", text)[1]
+            (tmp_path / name).write_text(text)
+        elif kind == "bash":
+            [line] = text.splitlines()
+            if line.startswith("pip install"):
+                assert line == f"pip install {address.read().archive(address.version())}"
+                continue  # the fixture has installed the wheel of this checkout
+            program, *words = line.split()
+            module = {
+                "pytest": ["pytest", "-p", "no:xdist", "-p", "no:nbval"],
+                "host-to-device": ["host_to_device"],
+            }
+            done = python("-m", *module[program], *words, cwd=tmp_path)
+            said, commands = done.stdout + done.stderr, commands + 1
+            assert program == "pytest" or done.returncode == 0, said
+        else:
+            assert said and not [each for each in text.splitlines() if each not in said], said[-4000:]
+    assert commands == 6

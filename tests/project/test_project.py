@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import tomllib
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import yaml
@@ -12,7 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from book import address, lessons
-from tools import colab_packages, versions
+from tools import colab_packages, forecast, package, versions
 
 ROOT = Path(__file__).resolve().parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -205,6 +206,32 @@ def test_every_colab_link_opens_a_file_that_is_there():
     assert not [path for path in sorted(opened) if not (ROOT / path).is_file()]
 
 
+@pytest.mark.parametrize("lesson", lessons.read_all(), ids=lambda lesson: lesson.slug)
+def test_the_links_beside_colab_open_the_lessons_notebook(lesson):
+    where = address.read()
+    links = where.elsewhere(lesson.notebook)
+    assert (ROOT / lesson.notebook).is_file() and set(links) == {"Kaggle", "Binder", "JupyterHub"}
+    assert links["Kaggle"].partition("?src=")[2] == f"{where.url}/blob/{where.branch}/{lesson.notebook}"
+    binder = urlsplit(links["Binder"])
+    assert binder.path == f"/v2/gh/{where.owner}/{where.name}/{where.branch}"
+    assert parse_qs(binder.query) == {"urlpath": [f"lab/tree/{lesson.notebook}"]}
+    pulled = parse_qs(urlsplit(links["JupyterHub"]).query)
+    assert pulled["repo"] == [where.url] and pulled["branch"] == [where.branch]
+    # nbgitpuller puts the repository into a folder of its name.
+    assert pulled["urlpath"] == [f"lab/tree/{where.name}/{lesson.notebook}"]
+
+
+def test_binder_installs_the_pinned_versions_and_this_course():
+    lines = text(".binder/requirements.txt").splitlines()
+    given = pins(line for line in lines if "==" in line and not line.startswith("#"))
+    pinned = pins(line for group in ("book", "course") for line in PYPROJECT["dependency-groups"][group])
+    assert {*given} >= {"torch", "numba", "numpy", "jupyterlab", "ipywidgets"}
+    assert given == {name: pinned[name] for name in given}
+    assert lines[-1] == "." and text(".binder/apt.txt") == "g++\n"
+    python = text(".binder/runtime.txt").strip().removeprefix("python-")
+    assert f'"{python}"' in text(".github/workflows/test.yml")
+
+
 def test_every_link_to_a_page_of_the_book_has_that_page():
     start = address.read().site
     pages = {link.removeprefix(start).partition("#")[0] for _, link, begins in our_links() if begins == start}
@@ -294,7 +321,7 @@ def test_both_licences_are_there_in_full():
 
 
 def test_there_are_the_workflows():
-    assert [path.stem for path in WORKFLOWS] == ["colab", "publish", "smoke", "test", "weekly"]
+    assert [path.stem for path in WORKFLOWS] == ["colab", "publish", "pypi", "smoke", "test", "weekly"]
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
@@ -307,10 +334,41 @@ def test_a_workflow_is_thin(path):
         assert job["timeout-minutes"] <= (150 if everything else 60)
         for step in job["steps"]:
             if "uses" in step:
-                assert re.fullmatch(r"actions/[a-z-]+@v\d+", step["uses"])
+                publishes = step["uses"] == "pypa/gh-action-pypi-publish@release/v1" and path.stem == "pypi"
+                assert publishes or re.fullmatch(r"actions/[a-z-]+@v\d+", step["uses"])
             else:
                 assert re.match(r"make [a-z-]+|\.ci/run$|python tools/|\.venv\\Scripts\\python ", step["run"])
                 assert "\n" not in step["run"]
+
+
+def test_only_a_tag_is_published_and_without_a_password():
+    """PyPI's trusted publishing: the job that uploads has an environment and may ask for a token, and no other may."""
+    workflow = yaml.safe_load(text(".github/workflows/pypi.yml"))
+    assert workflow[True]["push"] == {"tags": ["v*"]}
+    build, publish = workflow["jobs"]["build"], workflow["jobs"]["publish"]
+    assert {"run": "python tools/package.py"} in build["steps"] and "permissions" not in build
+    assert publish["if"] == "github.ref_type == 'tag'" and publish["needs"] == "build"
+    assert publish["environment"] == {"name": "pypi"} and publish["permissions"] == {"id-token": "write"}
+    assert "secrets" not in text(".github/workflows/pypi.yml")
+    assert not package.mismatch("0.9.0", "branch", "main") and not package.mismatch("0.9.0", "tag", "v0.9.0")
+    assert "tag v0.9.0" in package.mismatch("0.9.0", "tag", "v0.8.0")
+
+
+def test_the_forecast_reports_and_is_never_red():
+    job = yaml.safe_load(text(".github/workflows/weekly.yml"))["jobs"]["forecast"]
+    assert {"run": "python tools/forecast.py"} in job["steps"] and job["continue-on-error"] is True
+    pins = forecast.pinned(text("pyproject.toml"))
+    assert {*forecast.TRIED, *forecast.BESIDE} <= {*pins}
+    rows = [
+        forecast.Row("numpy", "2.3.5", "2.5.1", failed=["03-kernels-numba.ipynb::Cell 4"]),
+        forecast.Row("numba", "0.68.1", "0.70.0", problem="cannot be installed beside the other pins: numpy"),
+        forecast.Row("dask", "2026.8.0", "2026.11.0"),
+    ]
+    said = forecast.report(rows, "2026-11-27", [])
+    assert "| numpy | 2.3.5 | 2.5.1 | 1 cells: 03-kernels-numba.ipynb::Cell 4 |" in said
+    assert "| numba | 0.68.1 | 0.70.0 | cannot be installed beside the other pins: numpy |" in said
+    assert "| dask | 2026.8.0 | 2026.11.0 | nothing |" in said
+    assert "our pins are the newest" in forecast.report([], "2026-11-27", [])
 
 
 def test_the_pythons_that_are_promised_are_tested():

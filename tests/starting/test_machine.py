@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from host_to_device.starting import machine
+from host_to_device.starting import devices, machine
 from host_to_device.starting.machine import Gpu, Machine
 from host_to_device.support.installed import SetUpError
 
@@ -136,6 +136,33 @@ def test_gpu_without_its_packages_gets_the_command_not_a_stand_in(on, cuda, inst
         machine.size(stand_in=1, gpu=2)
 
 
+@pytest.mark.parametrize("numpy", ["2.3.5", "2.5.5"])  # numba-cuda compiles nothing with the newer one
+def test_the_successor_alone_is_taken_and_the_line_says_what_the_lessons_need(on, monkeypatch, capsys, numpy):
+    on(ONE_GPU, installed=("cupy", "numba_cuda_mlir"))
+    known = {"numba-cuda-mlir": "0.6.0", "numpy": numpy, "cupy-cuda13x": "14.2.0"}
+    monkeypatch.setattr(machine, "version_of", lambda *names: known.get(names[0], "?"))
+    machine.start()
+    line = capsys.readouterr().out
+    assert line.count("\n") == 1 and "; numba-cuda-mlir 0.6.0, CuPy 14.2.0. " in line
+    assert "the lessons import it from numba" in line
+    assert line.endswith(f'{sys.executable} -m pip install numba-cuda "numpy<2.5"\n')
+    assert machine.chosen == "gpu"
+
+
+def test_the_successor_without_cupy_needs_cupy_alone(on):
+    on(ONE_GPU, installed=("numba_cuda_mlir",))
+    with pytest.raises(SetUpError) as problem:
+        machine.start()
+    command = str(problem.value).split("restart the kernel:")[1].split("(to go on")[0]
+    assert command.strip() == f'{sys.executable} -m pip install "cupy-cuda13x[ctk]"'
+
+
+def test_both_compilers_are_named_as_before(on, capsys):
+    on(ONE_GPU, installed=("cupy", "numba_cuda", "numba_cuda_mlir"))
+    machine.start()
+    assert "; numba-cuda " in (line := capsys.readouterr().out) and "mlir" not in line
+
+
 # The packages of Colab's GPU runtime (rehearsal/colab.txt), of the course's own pins, and of PyTorch's builds alone.
 OF_COLAB = {"cuda-bindings": "12.9.7", "nvidia-cuda-nvrtc-cu12": "12.8.93", "numba-cuda": "0.22.2"}
 OF_TODAY = {"cuda-bindings": "13.0.3", "nvidia-cuda-nvrtc": "13.0.88", "numba-cuda": "0.30.4"}
@@ -242,6 +269,15 @@ def test_a_driver_that_finds_no_device_is_quoted(on, monkeypatch, capsys):
     on(Machine())
     machine.start()
     assert "doctor" not in capsys.readouterr().out, "a machine without a driver has no fault"
+
+
+@pytest.mark.parametrize("word", ["cuda", 0.0, None, True])
+def test_a_device_that_is_no_number_is_refused_in_one_line(word):
+    with pytest.raises(TypeError) as problem:
+        devices.device(word)
+    message = str(problem.value)
+    assert message.startswith(f"h2d.device() takes the number of a device, from 0, and got {word!r}: ")
+    assert "write h2d.device()" in message and "\n" not in message
 
 
 def test_size_needs_start(monkeypatch):

@@ -7,6 +7,7 @@ not an error, and integers wrap.
 from __future__ import annotations
 
 import math
+import operator
 
 import numpy as np
 from llvmlite import ir
@@ -455,6 +456,43 @@ def _whole(name):
 
 
 floor, ceil, trunc = (_whole(name) for name in ("floor", "ceil", "trunc"))
+
+
+def _as_whole():
+    """Return the conversion of a whole float to an integer of its width, as numba_cuda_mlir's `math.floor` gives it."""
+    stub = lambda x: None  # noqa: E731
+
+    @overload(stub)
+    def choose(x):
+        kind = types.int32 if x == types.float32 else types.int64
+        return lambda x: kind(x)
+
+    return njit(**OPTIONS)(lambda x: stub(x))
+
+
+as_whole = _as_whole()
+
+
+def _bitwise(operation):
+    """Return numba_cuda_mlir's `&`, `|` or `^`, whose result is as wide as the wider operand (`successor_types`)."""
+    stub = lambda a, b: None  # noqa: E731
+
+    @overload(stub, jit_options=OPTIONS)
+    def choose(a, b):
+        if (
+            not all(isinstance(each, types.Integer | types.Boolean) for each in (a, b))
+            or a == b == types.boolean
+        ):
+            return lambda a, b: operation(a, b)
+        width = max(getattr(each, "bitwidth", 8) for each in (a, b))
+        signed = any(getattr(each, "signed", True) for each in (a, b))
+        kind = getattr(types, f"{'' if signed else 'u'}int{width}")
+        return lambda a, b: kind(operation(a, b))
+
+    return njit(**OPTIONS)(lambda a, b: stub(a, b))
+
+
+bit_and, bit_or, bit_xor = (_bitwise(each) for each in (operator.and_, operator.or_, operator.xor))
 
 
 @njit(**OPTIONS)

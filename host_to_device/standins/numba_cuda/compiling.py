@@ -53,6 +53,7 @@ from host_to_device.standins.numba_cuda import (
     regions,
     rewriting,
     signatures,
+    successor_types,
     uniformity,
 )
 from host_to_device.standins.numba_cuda.rewriting import LINEAR, PREFIX, SHARED, STOP, THREAD, Program
@@ -94,6 +95,8 @@ NAMES = (
             "divisor",
             "fence",
             "fence_block",
+            "as_whole",
+            *successor_types.BITS.values(),
         )
     ),
     *(f"{PREFIX}{name}" for name in ("laneid", "lanemask_lt", "floor", "ceil", "trunc")),
@@ -180,19 +183,32 @@ def _short(loop: ast.For) -> bool:
 class _OperationsOfCuda(ast.NodeTransformer):
     """Gives powers and `/=` to helpers, because numba-cuda compiles them otherwise than Numba for the CPU.
 
-    It rounds powers of integers to float64, and does not compile `/=` of two integers.
+    It rounds powers of integers to float64, and does not compile `/=` of two integers. A kernel of numba_cuda_mlir also has
+    its own `&`, `|`, `^`, and roundings to integers.
     """
+
+    def __init__(self, successor: bool) -> None:
+        self.helpers: dict[type, str] = {ast.Pow: "power", **(successor_types.BITS if successor else {})}
+        self.whole = {f"{PREFIX}{name}" for name in successor_types.WHOLE} if successor else set()
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.func, ast.Name) or node.func.id not in self.whole:
+            return node
+        call = ast.Call(ast.Name(f"{PREFIX}as_whole", ast.Load()), [node], [])
+        return ast.fix_missing_locations(ast.copy_location(call, node))
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
         literal = isinstance(node.left, ast.Constant) and isinstance(node.right, ast.Constant)
-        if not isinstance(node.op, ast.Pow) or literal:
+        if type(node.op) not in self.helpers or literal:
             return node
-        call = ast.Call(ast.Name(f"{PREFIX}power", ast.Load()), [node.left, node.right], [])
+        name = f"{PREFIX}{self.helpers[type(node.op)]}"
+        call = ast.Call(ast.Name(name, ast.Load()), [node.left, node.right], [])
         return ast.fix_missing_locations(ast.copy_location(call, node))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
-        if isinstance(node.op, ast.Pow) and isinstance(node.target, ast.Name):
+        if type(node.op) in self.helpers and isinstance(node.target, ast.Name):
             read = ast.Name(node.target.id, ast.Load())
             plain = ast.Assign([node.target], ast.BinOp(read, node.op, node.value))
             return self.visit(ast.fix_missing_locations(ast.copy_location(plain, node)))
@@ -213,11 +229,13 @@ def _with_operations_of_cuda(program: Program) -> Program:
     """Return the program with helpers in the place of `**` and around the divisor of `/=`."""
     every = (program.kernel, *program.functions.values())
     nodes = [node for each in every for node in ast.walk(each.tree)]
-    if not any(isinstance(getattr(node, "op", None), ast.Pow) or _divides_in_place(node) for node in nodes):
+    powers = any(isinstance(getattr(node, "op", None), ast.Pow) or _divides_in_place(node) for node in nodes)
+    if not powers and not program.successor:
         return program
 
     def changed(function: rewriting.Function) -> rewriting.Function:
-        return replace(function, tree=_OperationsOfCuda().visit(copy.deepcopy(function.tree)))
+        tree = copy.deepcopy(function.tree)
+        return replace(function, tree=_OperationsOfCuda(program.successor).visit(tree))
 
     functions = {name: changed(each) for name, each in program.functions.items()}
     return replace(program, kernel=changed(program.kernel), functions=functions)

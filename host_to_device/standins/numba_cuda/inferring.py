@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from host_to_device.standins.numba_cuda import array_functions, declarations, vectors
+from host_to_device.standins.numba_cuda import array_functions, declarations, successor_types, vectors
 from host_to_device.standins.numba_cuda.errors import DIVIDED_IN_PLACE, refusal
 from host_to_device.standins.numba_cuda.exchanges import VOTES, unfit
 from host_to_device.standins.numba_cuda.layouts import as_dtype
@@ -608,6 +608,8 @@ class _Body:
             return new, BOOL
         if not isinstance(kind, Number):
             return new, None
+        if not isinstance(operand, ast.Constant):
+            self.as_with_successor(node, successor_types.sign, node.op, kind)
         if not kind.whole:
             if isinstance(node.op, ast.Invert):
                 raise self.refuse(node, "~ of a float: it takes integers")
@@ -640,6 +642,7 @@ class _Body:
         plain = ast.copy_location(ast.BinOp(a, operator, b), node)
         if not isinstance(one, Number) or not isinstance(other, Number):
             return plain, None
+        self.as_with_successor(node, successor_types.operation, operator, one, other)
         if not (one.whole and other.whole):
             return self.of_floats(plain, one, other)
         if isinstance(operator, ast.Div):
@@ -667,7 +670,16 @@ class _Body:
             return self.converted(_call(FLOATS["f8"], power), Number("f8"), code), Number(code)
         if not isinstance(operator, ARITHMETIC + BITWISE):
             return plain, None
-        return self.fitting(plain, code, _bits(operator, one, other, a, b))
+        value, kind = self.fitting(plain, code, _bits(operator, one, other, a, b))
+        if self.typing.program.successor and isinstance(operator, BITWISE):
+            narrow = successor_types.of_bits(one, other)
+            return self.converted(value, kind, narrow), Number(narrow, min(kind.bits, WIDTH[narrow]))
+        return value, kind
+
+    def as_with_successor(self, node: ast.AST, why: Callable[..., str], *about: Any) -> None:
+        """Refuse what a kernel of numba_cuda_mlir computes otherwise; `why(*about)` gives the words."""
+        if self.typing.program.successor and (words := why(*about)):
+            raise self.refuse(node, words)
 
     def fitting(self, value: Tree, code: str, bits: int) -> tuple[Tree, Number]:
         """Return a 64-bit integer whose magnitude has at most `bits` bits, wrapped if it may not fit."""
@@ -710,6 +722,8 @@ class _Body:
         new = _like(node, left=values[0], comparators=values[1:])
         if not all(isinstance(kind, Number) for kind in kinds):
             return new, BOOL
+        for one, other in itertools.pairwise(kinds):
+            self.as_with_successor(node, successor_types.comparison, one, other)
         codes = [compared(one, other) for one, other in itertools.pairwise(kinds)]
         if not any(map(self.differs, codes, kinds, kinds[1:])):
             return new, BOOL
@@ -809,7 +823,9 @@ class _Body:
             element = kinds[0].element if isinstance(kinds[0], Array) else None
             if not isinstance(element, Number):
                 return new, None
-            code = array_functions.result_code(name.removeprefix(f"{PREFIX}array_"), element.code)
+            function = name.removeprefix(f"{PREFIX}array_")
+            self.as_with_successor(node, successor_types.reduction, function, element)
+            code = array_functions.result_code(function, element.code)
             return new, Number(code, 44 if (code == "i8" and "arg" in name) or "count" in name else -1)
         if name.startswith(f"{PREFIX}vector_"):
             vector = vectors.TYPES[name.removeprefix(f"{PREFIX}vector_")]
@@ -837,6 +853,8 @@ class _Body:
             return new, SIZE
         if node.keywords or not pairs or not all(isinstance(kind, Number) for kind in kinds):
             return new, self.of_unknown(name, kinds)
+        called = self.constants.get(name, name.removeprefix(PREFIX))
+        self.as_with_successor(node, successor_types.call, called, kinds)
         if name in self.constants:
             return self.constant_call(new, self.constants[name], pairs)
         method: Callable | None = getattr(self, f"call_{name.removeprefix(PREFIX)}", None)
@@ -1013,7 +1031,10 @@ class _Body:
     def call_floor(self, new: ast.Call, pairs: list) -> tuple[Tree, Any]:
         [(value, kind)] = pairs
         code = "f4" if kind.code == "f4" else "f8"
-        return _like(new, args=[self.converted(value, kind, code)]), Number(code)
+        new = _like(new, args=[self.converted(value, kind, code)])
+        if self.typing.program.successor:  # an integer as wide as the float
+            return self.converted(new, Number(code), f"i{code[1]}"), Number(f"i{code[1]}")
+        return new, Number(code)
 
     call_ceil = call_trunc = call_floor
 

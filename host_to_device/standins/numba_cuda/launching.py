@@ -164,6 +164,8 @@ def is_device_function(value: Any) -> bool:
 class CUDADispatcher:
     """A function decorated with `cuda.jit`: a kernel, or a device function that kernels call."""
 
+    successor = False  # whether it belongs to numba_cuda_mlir
+
     def __init__(
         self,
         py_func: Callable,
@@ -212,7 +214,7 @@ class CUDADispatcher:
         code = self.py_func.__code__
         values = self.device, self.given_signatures, self.targetoptions, self.warp_size
         source = code.co_filename, linecache.getlines(code.co_filename)
-        return unpickled, (self.number, cloudpickle.dumps(self.py_func), source, values)
+        return unpickled, (self.number, cloudpickle.dumps(self.py_func), source, values, type(self))
 
     def __deepcopy__(self, _: Any) -> CUDADispatcher:
         """Return the kernel itself, as Python does with functions."""
@@ -226,9 +228,13 @@ class CUDADispatcher:
     def program(self) -> rewriting.Program:
         """The rewritten kernel, made on first use, so that its names may be defined after the kernel."""
         if self._program is None:
-            self._program = rewriting.program(self.py_func, is_device_function, self.warp_size)
+            self._program = self.program_for(self.warp_size)
             self._program.debug = bool(self.targetoptions.get("debug"))
         return self._program
+
+    def program_for(self, warp_size: int) -> rewriting.Program:
+        """Return the kernel rewritten for warps of this size."""
+        return rewriting.program(self.py_func, is_device_function, warp_size, self.successor)
 
     def interpreted(self, values: tuple, shared: list) -> tuple[rewriting.Program, Callable]:
         """Return the program with Numba's types for these arguments, and as a Python function."""
@@ -281,7 +287,7 @@ class CUDADispatcher:
             return
         from numba.core import errors
 
-        twin = CUDADispatcher(self.py_func, False, [])  # compiled warps have 32 lanes
+        twin = type(self)(self.py_func, False, [])  # compiled warps have 32 lanes
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # that it runs interpreted, as it does
@@ -406,14 +412,18 @@ pickled: weakref.WeakValueDictionary[str, CUDADispatcher] = weakref.WeakValueDic
 
 
 def unpickled(
-    number: str, function: bytes, source: tuple[str, list[str]], values: tuple[bool, list, dict, int]
+    number: str,
+    function: bytes,
+    source: tuple[str, list[str]],
+    values: tuple[bool, list, dict, int],
+    kind: type[CUDADispatcher] = CUDADispatcher,
 ) -> CUDADispatcher:
     """Return the kernel or device function that was pickled by value: the same one in the same process."""
     if number not in pickled:
         name, lines = source
         if not linecache.getlines(name):
             linecache.cache[name] = sum(map(len, lines)), None, lines, name
-        made = CUDADispatcher(pickle.loads(function), *values)
+        made = kind(pickle.loads(function), *values)
         made.number = number
         pickled[number] = made
         return made
@@ -608,6 +618,10 @@ class Launch:
         )
         if program.cooperative:
             self.check_cooperative()
+        if (
+            program.successor
+        ):  # refuses what numba_cuda_mlir computes otherwise, also where Numba compiles the kernel
+            inferring.typed(program, values, self.arrays)
         static = static_shared(self.arrays)
         if static + self.shared > MAX_SHARED:
             raise CudaAPIError(

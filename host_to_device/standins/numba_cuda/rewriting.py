@@ -25,7 +25,14 @@ from typing import Any
 
 import numpy as np
 
-from host_to_device.standins.numba_cuda import array_functions, declarations, memory, names, vectors
+from host_to_device.standins.numba_cuda import (
+    array_functions,
+    declarations,
+    memory,
+    names,
+    successor_types,
+    vectors,
+)
 from host_to_device.standins.numba_cuda.errors import refusal, undefined
 from host_to_device.standins.numba_cuda.layouts import as_dtype
 from host_to_device.standins.numba_cuda.reading import MISSING, Scope, source_tree, where
@@ -146,6 +153,7 @@ class Program:
     debug: bool = False  # whether a division by zero is an error
     cooperative: bool = False  # whether it asks for the group of the whole grid
     waits_for_grid: bool = False  # whether it has a barrier of the grid
+    successor: bool = False  # whether it has the types of numba_cuda_mlir
     # Which parameters a launch stores to if its blocks keep apart, by sizes (`independence`)
     apart: dict[tuple, list[int] | None] = field(default_factory=dict, repr=False)
 
@@ -522,12 +530,26 @@ class Rewriter(ast.NodeTransformer):
         if name.startswith("threadfence"):  # does nothing here, but a check watches fences
             name = "fence_block" if name == "threadfence_block" else "fence"
         if name == "lanemask_lt":
+            if self.builder.successor:
+                raise self.refuse(
+                    node, "numba_cuda_mlir does not compile cuda.lanemask_lt(): use (1 << cuda.laneid) - 1"
+                )
             return _expression(f"{PREFIX}lanemask_lt({THREAD}[{LINEAR}])", node)
         if name in vectors.TYPES:
             helper = f"{PREFIX}vector_{name}"
             return ast.copy_location(ast.Call(ast.Name(helper, ast.Load()), arguments, []), node)
         helper = PREFIX + name.replace(".", "_").rstrip("_")
-        return ast.copy_location(ast.Call(ast.Name(helper, ast.Load()), arguments, []), node)
+        call = ast.copy_location(ast.Call(ast.Name(helper, ast.Load()), arguments, []), node)
+        return (
+            self.in_type(call, np.int32)
+            if self.builder.successor and name in successor_types.COUNTS
+            else call
+        )
+
+    def in_type(self, value: ast.expr, kind: type[np.generic]) -> ast.expr:
+        """Return the conversion of a value to one of NumPy's types."""
+        name = self.builder.constant(kind.__name__, kind)
+        return ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [value], []), value)
 
     def grid(self, node: ast.Call, name: str) -> ast.expr:
         dimensions = self.static(node.args[0]) if len(node.args) == 1 else None
@@ -537,6 +559,8 @@ class Rewriter(ast.NodeTransformer):
             each = [f"({THREAD}[{3 + k}] * {THREAD}[{6 + k}] + {THREAD}[{k}])" for k in range(dimensions)]
         else:
             each = [f"({THREAD}[{6 + k}] * {THREAD}[{9 + k}])" for k in range(dimensions)]
+        if self.builder.successor:
+            each = [f"{self.builder.constant('int32', np.int32)}{text}" for text in each]
         return _expression(each[0] if dimensions == 1 else f"({', '.join(each)})", node)
 
     def sync(self, node: ast.Call, name: str) -> ast.expr:
@@ -564,7 +588,9 @@ class Rewriter(ast.NodeTransformer):
         call = ast.Call(
             ast.Name(SYNC, ast.Load()), [ast.Constant(name), ast.Constant(node.lineno), *arguments], []
         )
-        return ast.fix_missing_locations(ast.copy_location(call, node))
+        call = ast.fix_missing_locations(ast.copy_location(call, node))
+        masks = ("ballot_sync", "match_any_sync")
+        return self.in_type(call, np.uint32) if self.builder.successor and name in masks else call
 
     def static(self, node: ast.expr) -> Any:
         """Return the value of a literal or of a constant's name, or MISSING."""
@@ -684,8 +710,11 @@ def _expression(text: str, node: ast.AST) -> ast.expr:
 class Builder:
     """Collects the parts of a program: a kernel, its device functions, shared arrays and constants."""
 
-    def __init__(self, is_device_function: Callable[[Any], bool], warp_size: int = WARP_SIZE) -> None:
+    def __init__(
+        self, is_device_function: Callable[[Any], bool], warp_size: int = WARP_SIZE, successor: bool = False
+    ) -> None:
         self.is_device_function, self.warp_size = is_device_function, warp_size
+        self.successor = successor
         self.functions: dict[tuple, Function] = {}
         self.sizes: dict[Any, frozenset[str]] = {}
         self.shared: list[SharedArray] = []
@@ -964,7 +993,10 @@ def as_declared(function: Function, declared: str) -> None:
 
 
 def program(
-    function: Callable, is_device_function: Callable[[Any], bool], warp_size: int = WARP_SIZE
+    function: Callable,
+    is_device_function: Callable[[Any], bool],
+    warp_size: int = WARP_SIZE,
+    successor: bool = False,
 ) -> Program:
     """Rewrite a kernel and the device functions that it calls.
 
@@ -976,6 +1008,8 @@ def program(
         Returns whether an object that the kernel calls is a device function.
     warp_size
         The value of `cuda.warpsize`.
+    successor
+        Whether it is a kernel of `numba_cuda_mlir`, some of whose results have other types.
 
     Raises
     ------
@@ -986,7 +1020,7 @@ def program(
     TypeError
         If the kernel uses something that kernels cannot use; Numba's TypingError where Numba is installed.
     """
-    builder = Builder(is_device_function, warp_size)
+    builder = Builder(is_device_function, warp_size, successor)
     kernel = builder.rewrite(function, is_kernel=True)
     functions = {each.name: each for each in builder.functions.values()}
     return Program(
@@ -996,6 +1030,7 @@ def program(
         builder.constants,
         cooperative=builder.cooperative,
         waits_for_grid=builder.waits_for_grid,
+        successor=successor,
     )
 
 

@@ -52,6 +52,8 @@ LEFT_OUT = {
 class MLIRDispatcher(launching.CUDADispatcher):
     """A function decorated with the `cuda.jit` of `numba_cuda_mlir`."""
 
+    successor = True
+
     @property
     def program(self) -> Any:
         """The rewritten kernel, as for `numba.cuda`.

@@ -4,6 +4,7 @@ import json
 import linecache
 import math
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -14,7 +15,9 @@ import pytest
 
 import host_to_device as h2d
 from host_to_device.standins import imports, numba_cuda  # with it, this file runs with the stand-ins in place
+from host_to_device.standins.numba_cuda import inferring, numbas_types
 from host_to_device.standins.numba_cuda.launching import CUDADispatcher
+from tests.corpora.kernels import successor_expressions
 from tests.corpora.kernels.names import COMPILES, PROGRAMS
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -56,6 +59,93 @@ def test_kernels_have_the_successors_outcome(program):
         assert found.startswith(OTHERWISE[program.name]) and "\n" not in found
     else:
         assert fits(found, program.new), found
+
+
+def standins_type(kinds, expression):
+    """Return the stand-in's type of an expression in a kernel of numba_cuda_mlir, as NumPy's code, or the refusal."""
+    from numba_cuda_mlir import cuda
+
+    inner, file = successor_expressions.source(kinds, expression), f"<{kinds} | {expression}>"
+    names = inner[len("def program(") : inner.index(")")]
+    text = f"@cuda.jit(device=True)\n{inner}@cuda.jit\ndef kernel({names}):\n    program({names})\n"
+    linecache.cache[file] = len(text), None, text.splitlines(True), file
+    made = {"np": np, "math": math, "cuda": cuda}
+    exec(compile(text, file, "exec"), made)
+    codes = [
+        np.dtype(each.split("[")[0].replace("boolean", "bool")).str[1:] for each in kinds.split(", ") if each
+    ]
+    given = [
+        numbas_types.Array(numbas_types.Number(code), 1) if "[" in kinds else numbas_types.Number(code)
+        for code in codes
+    ]
+    try:
+        typing = inferring._Typing(made["kernel"].program, [])
+        typing.program_for(given)
+    except Exception as problem:
+        assert "\n" not in str(problem)
+        return problem
+    [(_, found)] = typing.versions.values()
+    return found.code if isinstance(found, numbas_types.Number) else found
+
+
+@pytest.mark.parametrize("expression", dict.fromkeys(each for _, each in successor_expressions.PROGRAMS))
+def test_an_expression_has_the_successors_type_or_is_refused(expression):
+    """Nothing differs silently: a type is the successor's, and only what differs, or what both refuse, is refused."""
+    different, wrong = successor_expressions.stored(), []
+    for kinds in [kinds for kinds, each in successor_expressions.PROGRAMS if each == expression]:
+        found, (_, new) = standins_type(kinds, expression), different.get((kinds, expression), ["", ""])
+        if isinstance(found, Exception):
+            if not new:
+                wrong.append((kinds, "refused", str(found)))
+        elif new and (found is None or new == "error" or np.dtype(new).str[1:] != found):
+            wrong.append((kinds, found, new))
+    assert not wrong
+
+
+def test_values_follow_the_successors_types_compiled_and_interpreted():
+    from numba_cuda_mlir import cuda
+
+    @cuda.jit
+    def kernel(x, u, s, out):
+        i = cuda.grid(1)
+        out[0, i] = x[i] ** i * 1.0  # a float32: the thread's number is an int32
+        out[1, i] = u[i] | s[i]  # an int32
+        out[2, i] = math.floor(x[i]) // 2  # an integer
+        y = u[i]
+        y ^= s[i]
+        out[3, i] = y
+
+    x = np.linspace(1.1, 3, 4).astype(np.float32)
+    u, s = np.array([2**32 - 1, 2**31, 5, 6], np.uint32), np.array([-3, 1, 2, -1], np.int32)
+    wanted = [x ** np.arange(4, dtype=np.int32).astype(np.float32), (u | s.view(np.uint32)).view(np.int32)]
+    wanted += [np.floor(x) // 2, (u ^ s.view(np.uint32)).view(np.int32)]
+    for interpreted in (True, False):
+        out = np.zeros((4, 4))
+        with warnings.catch_warnings(), h2d.stand_in(interpreted=interpreted):
+            warnings.simplefilter("ignore")
+            kernel[1, 4](x, u, s, out)
+        assert np.allclose(out, wanted, rtol=1e-6), interpreted
+
+
+def test_what_the_successor_computes_otherwise_is_refused_when_it_is_launched_compiled_or_checked():
+    from numba_cuda_mlir import cuda
+
+    @cuda.jit
+    def root(a, out):
+        out[0] = math.sqrt(a[0])
+
+    a, out = np.ones(1, np.int32), np.zeros(1)
+    for launch in (root[1, 1], h2d.check(root)[1, 1]):
+        for interpreted in (True, False):
+            with (
+                h2d.stand_in(interpreted=interpreted),
+                pytest.raises(Exception, match=r"write math\.sqrt\(float\(x\)\)"),
+            ):
+                launch(a, out)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        root[1, 1](a.astype(np.float32), out)
+    assert out[0] == 1
 
 
 def test_a_kernel_runs_is_counted_and_is_checked():
@@ -131,6 +221,50 @@ def test_each_name_keeps_its_own_kernels_and_restoring_takes_both_away():
         imports.redirect()
 
 
+# --- The page "Numba's two names" -------------------------------------------------------------------------------
+
+
+def blocks():
+    """Return the page's programs: the names that they are for, the text, and the output below."""
+    page = (ROOT / "chapters" / "numba-names.md").read_text(encoding="utf-8")
+    found = re.findall(r"(?ms)^```python\n# ([^\n]+)\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", page)
+    assert len(found) == page.count("```python") > 8
+    return found
+
+
+@pytest.mark.parametrize("library", ["numba.cuda", "numba_cuda_mlir"])
+def test_the_page_of_both_names_runs_under_each(library):
+    first = {
+        "numba.cuda": "from numba import cuda, types",
+        "numba_cuda_mlir": "from numba_cuda_mlir import cuda, types",
+    }
+    names = {"np": np}
+    exec(first[library], names)
+    for number, (about, text, said) in enumerate(blocks()):
+        name, _, refused = about.partition(", ")
+        if name not in (library, "both"):
+            continue
+        file = f"<page {library} {number}>"
+        linecache.cache[file] = len(text), None, text.splitlines(True), file
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if refused:
+                with pytest.raises(Exception) as problem:
+                    exec(compile(text, file, "exec"), names)
+                assert said.strip() in str(problem.value) and "\n" not in str(problem.value)
+            else:
+                exec(compile(text, file, "exec"), names)
+        if "ModuleNotFoundError" in text:
+            exec(first[library], names)
+
+
+def test_the_page_counts_the_expressions_as_they_are_stored():
+    page = (ROOT / "chapters" / "numba-names.md").read_text(encoding="utf-8")
+    different = [both for both in successor_expressions.stored().values() if both[0] != both[1]]
+    assert f"{len(successor_expressions.PROGRAMS):,} expressions" in page
+    assert f"{len(different)} have another type" in page
+
+
 # --- Against the real numba-cuda-mlir ---------------------------------------------------------------------------
 
 
@@ -156,6 +290,20 @@ def python(*words):
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
+
+
+@real
+@pytest.mark.slow
+@pytest.mark.parametrize("library, place", [("numba.cuda", 0), ("numba_cuda_mlir.cuda", 1)])
+def test_the_types_of_expressions_are_what_the_compilers_say(library, place):
+    found = json.loads(python("-m", "tests.corpora.kernels.successor_expressions", library))
+    different = successor_expressions.stored()
+    wrong = {
+        key: (found[f"{key[0]} | {key[1]}"], both[place])
+        for key, both in different.items()
+        if found[f"{key[0]} | {key[1]}"] != both[place]
+    }
+    assert not wrong and len(found) == len(successor_expressions.PROGRAMS)
 
 
 @real
@@ -202,24 +350,9 @@ def test_a_kernel_of_the_real_library_is_checked_and_shown(tmp_path):
 
 @real
 @pytest.mark.slow
-def test_both_compilers_side_by_side(tmp_path):
+def test_both_compilers_side_by_side_are_as_the_page_shows_them(tmp_path):
     program = tmp_path / "program.py"
-    program.write_text(
-        "import host_to_device as h2d\n"
-        "h2d.start()\n"
-        "from numba import cuda as old\n"
-        "from numba_cuda_mlir import cuda as new\n"
-        "def scale(cuda):\n"
-        "    @cuda.jit\n"
-        "    def scale(a, factor, out):\n"
-        "        i = cuda.grid(1)\n"
-        "        if i < out.size:\n"
-        "            out[i] = a[i] * factor\n"
-        "    return scale\n"
-        "both = h2d.compare(scale(old), scale(new), types='float32[::1], float32, float32[::1]')\n"
-        "print(both.names)\n"
-        "print(both)\n"
-    )
-    said = python(str(program))
-    assert "('numba-cuda', 'numba-cuda-mlir')" in said
-    assert said.count("st.global.f32") == 2
+    [(text, said)] = [(text, said) for about, text, said in blocks() if about == "compiled by both"]
+    program.write_text(text)
+    shown = [re.sub(r"line \d+", "line", line) for line in python(str(program)).splitlines()[1:]]
+    assert shown == [re.sub(r"line \d+", "line", line) for line in said.splitlines()]
