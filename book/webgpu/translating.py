@@ -251,7 +251,7 @@ class _Module:
 
     def shader(self) -> Shader:
         """Translate the kernel, again as long as it shows that more arrays are stored to or atomic."""
-        shared: dict[tuple[str, int], Memory] = {}
+        shared: dict[tuple[str, int, int], Memory] = {}
         while True:
             before = self.flags(shared)
             self.begin()
@@ -261,7 +261,7 @@ class _Module:
             if self.flags(shared) == before:
                 return self.assemble(kernel, lines)
 
-    def flags(self, shared: dict[tuple[str, int], Memory]) -> list[tuple[bool, bool, bool]]:
+    def flags(self, shared: dict[tuple[str, int, int], Memory]) -> list[tuple[bool, bool, bool]]:
         return [
             (each.stored, each.loaded, each.atomic) for each in (*self.memories.values(), *shared.values())
         ]
@@ -356,7 +356,7 @@ class _Body:
         self.source = textwrap.dedent("".join(source))
         tree = ast.parse(self.source).body[0]
         if not isinstance(tree, ast.FunctionDef):
-            raise TypeError(f"{self.name} is not a function defined with def")
+            raise Untranslatable(f"{self.name}, line {first}: define the function with def", first)
         ast.increment_lineno(tree, first - 1)
         self.first, self.tree = first, tree
         closed = inspect.getclosurevars(function)
@@ -644,7 +644,7 @@ class _Body:
         space = "workgroup" if called == "cuda.shared.array" else "function"
         sizes = [(str(each), Interval(each, each)) for each in shape]
         memory = self.module.by_line.setdefault(
-            (self.name, node.lineno), Memory(wgsl.named(target.id), element, sizes, space)
+            (self.name, node.lineno, node.col_offset), Memory(wgsl.named(target.id), element, sizes, space)
         )
         if space == "workgroup":
             self.module.shared = [each for each in self.module.shared if each is not memory] + [memory]
@@ -653,15 +653,25 @@ class _Body:
         return {**environment, target.id: memory}
 
     def on_AugAssign(self, node: ast.AugAssign, environment: Environment) -> Environment:
-        read = ast.copy_location(ast.BinOp(_loaded(node.target), node.op, node.value), node)
-        if isinstance(node.target, ast.Name) and isinstance(node.op, ast.Add | ast.Sub):
-            lines, self.lines = self.lines, []
-            step = self.value(node.value, environment)
-            self.lines = lines
-            if step.whole:
-                changed = step.range if isinstance(node.op, ast.Add) else -step.range
-                self.steps[id(node)] = node.target.id, changed, tuple(self.trips)
-        return self.store(node, node.target, self.value(read, environment), environment)
+        operand = self.value(node.value, environment)
+        if isinstance(node.target, ast.Name) and isinstance(node.op, ast.Add | ast.Sub) and operand.whole:
+            changed = operand.range if isinstance(node.op, ast.Add) else -operand.range
+            self.steps[id(node)] = node.target.id, changed, tuple(self.trips)
+        current = self.value(_loaded(node.target), environment)
+        result = self.arithmetic(node, node.op, current, operand)
+        environment = self.store(node, node.target, result, environment)
+        symbol = _COMPOUND.get(type(node.op), "")
+        if (
+            (symbol == "/" and result.whole)
+            or current.whole != result.whole
+            or "atomicStore" in self.lines[-1]
+        ):
+            symbol = ""
+        right = operand if result.whole else self.thin(operand)
+        if symbol and right is not None:  # one line of Numba, one line of WGSL; it finds the place once
+            place = self.lines[-1].split(" = ", 1)[0]
+            self.lines[-1] = f"{place} {symbol}= {right.text};"
+        return environment
 
     def on_If(self, node: ast.If, environment: Environment) -> Environment | None:
         return self.branches(node.test, node.body, node.orelse, environment, node)
@@ -1714,6 +1724,7 @@ _COMPUTED: dict[str, Callable[[Any, Any], bool]] = {
     "==": lambda a, b: a == b,
     "!=": lambda a, b: a != b,
 }
+_COMPOUND = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 _FLOAT_OPERATORS = {ast.Add: ("+", PLUS), ast.Sub: ("-", PLUS), ast.Mult: ("*", TIMES), ast.Div: ("/", TIMES)}
 
 
