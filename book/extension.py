@@ -26,6 +26,7 @@ from book import (
     struggles,
     tested,
     tracks,
+    webgpu,
 )
 from book.checks import directive
 from book.machine_words import page
@@ -62,6 +63,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         struggles,
         tested,
         tracks,
+        webgpu,
         wheels,
     ):
         part.setup(app)

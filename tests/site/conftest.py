@@ -89,15 +89,33 @@ def stop_without_a_browser():
 
 
 @pytest.fixture(scope="session")
-def chromium():
-    """One browser for all tests of a process."""
+def launched():
+    """Start a browser with more flags than ours: `launched("--flag")`. Playwright runs once in a process."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         program = find_browser(playwright.chromium.executable_path) or stop_without_a_browser()
-        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield browser
-        browser.close()
+        browsers = []
+
+        def launch(*flags: str):
+            browsers.append(playwright.chromium.launch(executable_path=program, args=[*FLAGS, *flags]))
+            return browsers[-1]
+
+        yield launch
+        for browser in browsers:
+            browser.close()
+
+
+@pytest.fixture(scope="session")
+def chromium(launched):
+    """One browser for all tests of a process."""
+    return launched()
+
+
+@pytest.fixture(scope="session")
+def chromium_with_webgpu(launched):
+    """A browser whose WebGPU computes on the CPU, for all tests of a process."""
+    return launched("--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader")
 
 
 @pytest.fixture(scope="session")
