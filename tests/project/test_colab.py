@@ -16,7 +16,9 @@ ROOT = Path(__file__).resolve().parents[2]
 STORED = colab_packages.stored()
 WANTED = colab_packages.dependencies((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 # Cells whose output differs there, by notebook and number, and why.
-DIFFERS = {"12-several-devices.ipynb::Cell 88": "Colab does not ship distributed, and the cell says how to install it"}
+DIFFERS = {
+    "12-several-devices.ipynb::Cell 88": "Colab does not ship distributed, and the cell says how to install it"
+}
 
 
 @pytest.mark.parametrize("runtime", colab_packages.RUNTIMES)
