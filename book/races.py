@@ -109,14 +109,31 @@ def _result(statements: list[tuple[str, ast.stmt]], where: str) -> Any:
 def _needed(
     statements: list[tuple[str, ast.stmt]], wanted: set[str], given: set[str]
 ) -> list[tuple[str, ast.stmt]]:
-    """Return the statements that bind these names, and the names that they use themselves."""
-    found = []
-    for file, statement in reversed(statements):
-        bound = _bound(statement)
-        if bound & (wanted - given):
-            found.append((file, statement))
-            wanted = (wanted - bound) | _used(statement)
-    return found[::-1]
+    """Return the statements that bind these names and the names that they use themselves, or change such an array."""
+    found: list[tuple[str, ast.stmt]] = []
+    used: set[str] = set()
+    while True:
+        before, needs, found = used, wanted, []
+        for file, statement in reversed(statements):
+            bound = _bound(statement)
+            if bound & (needs - given) or _changed(statement) & before:
+                found.append((file, statement))
+                needs = (needs - bound) | _used(statement)
+        used = set().union(wanted, *(_used(statement) for _, statement in found))
+        if used == before:
+            return found[::-1]
+
+
+def _changed(statement: ast.stmt) -> set[str]:
+    """Return the arrays whose elements get new values."""
+    if not isinstance(statement, ast.Assign | ast.AugAssign):
+        return set()
+    stored = (each for each in ast.walk(statement) if isinstance(each, ast.Subscript))
+    return {
+        each.value.id
+        for each in stored
+        if isinstance(each.ctx, ast.Store) and isinstance(each.value, ast.Name)
+    }
 
 
 def _bound(statement: ast.stmt) -> set[str]:
