@@ -241,7 +241,7 @@ class GpuPanel(SphinxDirective):
 
 
 class RaceLottery(SphinxDirective):
-    """A wrong kernel of `kernels.lottery`, to be run a thousand times; below it in Numba, CUDA C++ and WGSL."""
+    """A wrong kernel of `kernels.lottery`, to be run a thousand times; below it, side by side, in Numba, CUDA C++ and WGSL."""
 
     required_arguments = 1
 
@@ -254,16 +254,18 @@ class RaceLottery(SphinxDirective):
         race = races[name]
         found: list[nodes.Node] = [nodes.raw("", lottery_html(name), format="html")]
         cuda = (kernels.LISTINGS / f"{name}.cu").read_text(encoding="utf-8")
+        found.append(nodes.raw("", '<div class="h2d-gpu-codes">', format="html"))
         for title, text, language in (
             ("Numba", kernels.source_of(race["kernel"]), "python"),
             ("CUDA C++", cuda, "cpp"),
             ("WGSL, translated from Numba", race["shader"].text, "none"),
         ):
             found += [
-                nodes.raw("", f'<details class="h2d-gpu-code"><summary>{title}</summary>', format="html"),
+                nodes.raw("", f'<div><p class="h2d-gpu-language">{title}</p>', format="html"),
                 nodes.literal_block(text, text, language=language),
-                nodes.raw("", "</details>", format="html"),
+                nodes.raw("", "</div>", format="html"),
             ]
+        found.append(nodes.raw("", "</div>", format="html"))
         return found
 
 
