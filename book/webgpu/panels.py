@@ -34,6 +34,7 @@ HERE = Path(__file__).parent
 LOADER = HERE / "load.js"
 PARTS = ("gpu.js", "measuring.js", "drawing.js", "panels.js")  # in the order in which a page loads them
 MARK = "h2d-gpu"
+PAGE = "chapters/your-gpu"
 MACHINES = kernels.ROOT / "measurements"
 
 
@@ -184,8 +185,14 @@ def table(panel: Panel, rows: list[dict[str, Any]]) -> str:
     )
 
 
-def panel_html(name: str) -> str:
-    """Return a panel as HTML: its title and its recorded numbers, to which `load.js` adds the buttons."""
+MORE = '<p class="h2d-gpu-more"><a href="your-gpu.html">All measurements, and what their numbers mean</a></p>'
+
+
+def panel_html(name: str, more: bool = False) -> str:
+    """Return a panel as HTML: its title and its recorded numbers, to which `load.js` adds the buttons.
+
+    With `more`, a link leads to the page with all panels, which is in the same folder.
+    """
     panel = PANELS[name]
     rows = recorded(panel)
     words = f"Recorded machines: {panel.title[0].lower()}{panel.title[1:]}"
@@ -198,8 +205,14 @@ def panel_html(name: str) -> str:
     return (
         f'<section aria-label="{escape(panel.title)}, on your GPU"><div class="{MARK}"></div>'
         f'<div class="h2d-gpu-box" data-panel="{escape(name)}"><p class="h2d-gpu-title">{escape(panel.title)}</p>'
-        f"{shown}<noscript><p>Measuring your own GPU needs JavaScript.</p></noscript></div></section>"
+        f"{shown}{MORE * more}<noscript><p>Measuring your own GPU needs JavaScript.</p></noscript></div></section>"
     )
+
+
+WRONG = {
+    "sum_missing_barrier": "This kernel is <code>sum_halves</code> without the barrier in its loop.",
+    "histogram_quick": "This kernel is the seventh bug above: threads add to a bin without an atomic.",
+}
 
 
 def lottery_html(name: str) -> str:
@@ -208,7 +221,8 @@ def lottery_html(name: str) -> str:
     return (
         f'<section aria-label="{escape(name)} a thousand times, on your GPU"><div class="{MARK}"></div>'
         f'<div class="h2d-gpu-box" data-race="{escape(name)}"><p class="h2d-gpu-title">Run <code>{escape(name)}</code> '
-        f"1,000 times on your GPU</p><p>The check says that the rule is broken: {escape(said)}.</p>"
+        f"1,000 times on your GPU</p><p>{WRONG[name]} A test passes if the GPU happens to run the threads in a harmless "
+        f"order. How often does your GPU get it wrong?</p><p>The check says that the rule is broken: {escape(said)}.</p>"
         "<noscript><p>Running it on your own GPU needs JavaScript.</p></noscript></div></section>"
     )
 
@@ -223,11 +237,11 @@ class GpuPanel(SphinxDirective):
         if name not in PANELS:
             raise self.error(f"gpu-panel: no panel {name!r}, only {', '.join(PANELS)}")
         _depend(self)
-        return [nodes.raw("", panel_html(name), format="html")]
+        return [nodes.raw("", panel_html(name, more=self.env.docname != PAGE), format="html")]
 
 
 class RaceLottery(SphinxDirective):
-    """A wrong kernel of `kernels.lottery`, to be run a thousand times; below it in Numba, CUDA C++ and WGSL."""
+    """A wrong kernel of `kernels.lottery`, to be run a thousand times; below it, side by side, in Numba, CUDA C++ and WGSL."""
 
     required_arguments = 1
 
@@ -240,16 +254,18 @@ class RaceLottery(SphinxDirective):
         race = races[name]
         found: list[nodes.Node] = [nodes.raw("", lottery_html(name), format="html")]
         cuda = (kernels.LISTINGS / f"{name}.cu").read_text(encoding="utf-8")
+        found.append(nodes.raw("", '<div class="h2d-gpu-codes">', format="html"))
         for title, text, language in (
             ("Numba", kernels.source_of(race["kernel"]), "python"),
             ("CUDA C++", cuda, "cpp"),
             ("WGSL, translated from Numba", race["shader"].text, "none"),
         ):
             found += [
-                nodes.raw("", f'<details class="h2d-gpu-code"><summary>{title}</summary>', format="html"),
+                nodes.raw("", f'<div><p class="h2d-gpu-language">{title}</p>', format="html"),
                 nodes.literal_block(text, text, language=language),
-                nodes.raw("", "</details>", format="html"),
+                nodes.raw("", "</div>", format="html"),
             ]
+        found.append(nodes.raw("", "</div>", format="html"))
         return found
 
 

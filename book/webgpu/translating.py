@@ -1378,7 +1378,10 @@ class _Body:
             )
         if name in ("LShift", "RShift"):
             if not right.range.within(0, 31):
-                self.prove(node, "WGSL shifts by 0 to 31 bits, and nothing here proves that it is so many")
+                self.prove(
+                    node,
+                    "WGSL shifts by 0 to 31 bits, and nothing here proves that the amount is one of these",
+                )
             left = self.fitting(node, left) if name == "RShift" else left
             symbol = "<<" if name == "LShift" else ">>"
             amount = f"{right.constant}u" if right.constant is not None else f"u32({right.text})"

@@ -164,7 +164,7 @@ class _Words:
         """Return what a step does, for its place in a lane."""
         before, after = _value(event.before), _value(event.after)
         if event.outside is not None:
-            return f"{element}: outside"
+            return f"{element} {'→' if event.kind == READ else '←'} ?"
         if not event.is_access:
             return PASSES[event.kind]
         return f"{element} → {before or '?'}" if event.kind == READ else f"{element} ← {after}"
@@ -272,7 +272,7 @@ class _OfABarrier(_Words):
 
     def short(self, event: Event, element: str) -> str:
         if event.kind == "wait":
-            return f"waits in line {event.place[1]}"
+            return f"barrier of line {event.place[1]}"
         return "leaves the kernel" if event.kind == "leave" else super().short(event, element)
 
     def state(self, number: int) -> str:
