@@ -316,10 +316,10 @@ def hand_out(root: Path, number: str, target: Path, only: list[str]) -> list[Pat
         source = root / "solutions" / path.name
         notebook = chosen(notebook, only, notebooks.read(source if source.exists() else path))
     lines = [title, ""]
-    if not only and not PRIVATE_SET.match(path.name):
-        lines += [f"Open it in Colab: {address.read(root).colab(f'exercises/{path.name}')}", ""]
+    if not only and not PRIVATE_SET.match(path.name):  # what the public course has
+        lines += [f"Open the notebook in Colab: {address.read(root).colab(f'exercises/{path.name}')}", ""]
     lines += [
-        f"Or open the file `{path.name}` in JupyterLab, or in Colab with *File*, *Upload notebook*.",
+        f"With the file `{path.name}`: open it in JupyterLab, or in Colab with *File*, *Upload notebook*.",
         "Save the notebook when you are done, and hand in the `.ipynb` file.",
         "",
         "| exercise | minutes | points |",

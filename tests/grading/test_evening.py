@@ -106,7 +106,7 @@ def test_ten_students_get_their_marks_and_pages(tmp_path, forgotten):
     given, page = tmp_path / "hand-outs" / GIVEN.name, tmp_path / "hand-outs" / f"{GIVEN.stem}.md"
     assert given.read_bytes() == GIVEN.read_bytes()
     link = address.read(ROOT).colab(f"exercises/{GIVEN.name}")
-    assert f"Open it in Colab: {link}\n" in page.read_text() and "| 02.1 " in page.read_text()
+    assert f"Open the notebook in Colab: {link}\n" in page.read_text() and "| 02.1 " in page.read_text()
     hand_in(tmp_path / "submissions", given)
     (tmp_path / "private").mkdir()
     [check] = re.findall(r"```python\n(from host_to_device\.exercises\.catalogue.*?)```", PAGE, re.S)

@@ -217,7 +217,7 @@ def test_some_exercises_of_a_set_are_handed_out_alone(course, tmp_path):
     cells = notebooks.read(notebook).cells
     asked = [cell.source for cell in cells if cell.source.startswith("h2d.answer(")]
     assert asked == ['h2d.answer("02.b")', 'h2d.answer("02.1")'], "in the order of the set"
-    assert "02.2" not in page.read_text() and "Open it in Colab" not in page.read_text()
+    assert "02.2" not in page.read_text() and "Open the notebook in Colab" not in page.read_text()
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_the_steps_make_a_private_and_a_public_course(tmp_path):
         env=os.environ | identity,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     public = tmp_path / "public-course"
