@@ -215,6 +215,7 @@ def test_a_page_that_is_loaded_again_in_the_middle_of_a_run_begins_anew(open_pag
 def test_two_tabs_have_texts_and_variables_of_their_own(open_page, url):
     first = open_page(url + LESSON)
     second = first.context.new_page()
+    second.set_default_timeout(60_000)
     second.goto(url + LESSON)
     write(second, "yours", "print('second', 'add_ten' in globals())")
     button(first, "add-ten-launch", "Run").click()

@@ -40,12 +40,17 @@ def tags(notebook: str) -> dict[str, list[str]]:
     return {cell.id: cell.metadata.get("tags", []) for cell in read if cell.cell_type == "code"}
 
 
+LISTED = re.compile(
+    r"\b\d+\. (?=[a-z -]+: )"
+)  # the numbers of findings, which the browser sets where they are a list
+
+
 def compared(text: str, numbers: bool = True) -> str:
     """Return a text as it is compared: without times and versions, and without the places where it breaks into lines.
 
     Without `numbers`, each number is replaced by a sign.
     """
-    text = " ".join(without_what_differs(text).split())
+    text = LISTED.sub("", " ".join(without_what_differs(text).split()))
     return text if numbers else re.sub(r"\d[\d,]*(\.\d+)?(e-?\d+)?", "#", text)
 
 
