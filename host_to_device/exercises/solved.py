@@ -222,13 +222,6 @@ def progress(
     Exercises solved: ... of ... points
     set                             exercises ...
     01 CPU and GPU architecture          a ·  b ·  c ·  1 ...
-
-    To keep it beyond this machine, and to bring it back on another:
-
-    >>> import tempfile
-    >>> folder = tempfile.mkdtemp()  # on Colab: "/content/drive/MyDrive"
-    >>> table = h2d.progress(save=folder)
-    >>> table = h2d.progress(load=folder)
     """
     path = file()
     copied = _copy(path, save, load)

@@ -119,7 +119,6 @@ def mark(
                 marked.log.append(f"{number}: {why}")
             else:
                 marked.log.append(f"the notebook could not be started: {why}")
-                break
     for number in waiting:
         marked.verdicts[number] = verdict(
             catalogue.find(number)(), Judged("the notebook was stopped before this exercise could run")

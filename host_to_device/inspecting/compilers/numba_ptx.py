@@ -130,6 +130,8 @@ def _function(value: Any, sent: Sent) -> str:
     text, first = source_of(function)
     sent.sources[file] = (text, first)
     options = getattr(value, "targetoptions", {}) or {}
+    if callable(options.get("inline")):  # numba_cuda_mlir's own default, a function that never inlines
+        options = {**options, "inline": False}
     space = {**vars(builtins), **function.__globals__}
     closure = {
         name: cell.cell_contents
