@@ -24,7 +24,7 @@
 
   // One form for numbers of now and recorded ones.
   const rowOf = (name, unit) => (point) => ({
-    machine: name, now: true, what: point.what, x: point.x, unit, doubts: point.doubts,
+    machine: name, short: "your browser", now: true, what: point.what, x: point.x, unit, doubts: point.doubts,
     median: median(point.values), low: middle(point.values, 0.25), high: middle(point.values, 0.75), samples: point.values.length,
   });
 
@@ -72,7 +72,7 @@
     ]);
     same.forEach((row, at) => {
       const y = 40 * at + 16, paint = colour(machines.indexOf(row.machine)), x = scale.place(row.median);
-      parts.push(label(4, y, `${row.machine}: ${row.what}`, "start", row.now ? "now" : ""));
+      parts.push(label(4, y, `${row.short || row.machine}: ${row.what}`, "start", row.now ? "now" : ""));
       parts.push(line(scale.place(row.low), y + 12, scale.place(row.high), y + 12, `stroke: ${paint}; stroke-width: 7; opacity: 0.35`));
       parts.push(`<circle cx="${x.toFixed(1)}" cy="${y + 12}" r="5" style="fill: ${paint}"/>`);
       const right = x > width * 0.7;
@@ -86,7 +86,7 @@
   const linesFigure = (panel, rows, width) => {
     const groups = new Map();
     for (const row of rows) {
-      const name = `${row.machine}: ${row.what}`;
+      const name = `${row.short || row.machine}: ${row.what}`;
       groups.set(name, [...(groups.get(name) || []), row]);
     }
     const xs = rows.filter((row) => row.x !== null && row.unit === panel.unit).map((row) => row.x);

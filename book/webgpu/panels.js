@@ -46,7 +46,7 @@
     const doubtful = points.filter((point) => point.doubts.length).length;
     const parts = [`Measured ${points.length} ${points.length === 1 ? "number" : "numbers"} on ${gpu.name}.`];
     if (doubtful) parts.push(`${doubtful} of them ${doubtful === 1 ? "is" : "are"} doubtful.`);
-    if (points.some((point) => point.doubts.includes("slower at the end"))) parts.push("The device became slower while it worked, as phones and laptops do when they get warm: let it rest, and measure again.");
+    if (points.some((point) => point.doubts.includes("slower at the end"))) parts.push("The device became slower while it worked: it got warm, or another program needed it. Let it rest, and measure again.");
     if (points.some((point) => point.x !== null) && panel === data.panels.transfers) {
       for (const what of new Set(points.map((point) => point.what))) {
         const own = points.filter((point) => point.what === what);

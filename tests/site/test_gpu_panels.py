@@ -36,12 +36,14 @@ def served(browser, *names, changes=(), width=1280, before=""):
     files |= {"data.js": panels.script_of_data(), "gpu-panels.js": panels.LOADER.read_text(encoding="utf-8")}
     for old, new in changes:
         assert any(old in text for text in files.values()), old
-        files = {name: text.replace(old, new) for name, text in files.items()}
+        files = {
+            name: text if name == "drawing.js" else text.replace(old, new) for name, text in files.items()
+        }
     body = "".join(
         panels.lottery_html(name) if name in kernels.lottery() else panels.panel_html(name) for name in names
     )
     html = (
-        '<!doctype html><html lang="en" data-theme="light"><meta name="viewport" content="width=device-width">'
+        '<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         '<title>Panels</title><link rel="stylesheet" href="/_static/book.css"><body style="color: var(--h2d-ink); '
         f'background: var(--h2d-paper)"><main><h1>Panels</h1>{body}</main><script src="/_static/gpu-panels.js"></script></body></html>'
     )
