@@ -37,7 +37,7 @@
       const marks = race.threads.map((_, lane) => make("span", "mark", row, String.fromCharCode(65 + lane)));
       marks.forEach((mark, lane) => { mark.dataset.lane = lane; });
       make("span", "number", row, line.number);
-      make("code", "text", row, line.text);
+      make("span", "text", row, line.text);
       return { row, marks, number: line.number };
     });
     const state = make("p", "state", board);
