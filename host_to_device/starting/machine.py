@@ -69,6 +69,8 @@ class Machine:
 
 def driver_library() -> str | None:
     """Return the name of CUDA's driver library if it is installed and can be loaded, else None."""
+    if sys.platform == "emscripten":  # a browser, where the second attempt to load a missing library succeeds
+        return None
     for name in ("nvcuda.dll",) if sys.platform == "win32" else ("libcuda.so.1", "libcuda.so"):
         try:
             ctypes.CDLL(name)

@@ -43,7 +43,7 @@ def weight(response: Response) -> int:
 def visit(context: BrowserContext, address: str) -> dict[str, float]:
     """Visit the front page once, and return what was measured."""
     tab, responses = context.new_page(), []
-    tab.on("response", responses.append)
+    tab.on("response", lambda response: responses.append(response))
     found: dict[str, float] = {}
     began = time.perf_counter()
     tab.goto(address)

@@ -46,11 +46,11 @@ LISTED = re.compile(
 
 
 def compared(text: str, numbers: bool = True) -> str:
-    """Return a text as it is compared: without times and versions, and without the places where it breaks into lines.
+    """Return a text as it is compared: without times and versions, and without white space, which depends on the boxes around it.
 
     Without `numbers`, each number is replaced by a sign.
     """
-    text = LISTED.sub("", " ".join(without_what_differs(text).split()))
+    text = "".join(LISTED.sub("", without_what_differs(" ".join(text.split()))).split())
     return text if numbers else re.sub(r"\d[\d,]*(\.\d+)?(e-?\d+)?", "#", text)
 
 
