@@ -198,7 +198,7 @@ def run_notebooks(
     ]
     variables = environment() | ({"PYTHONPATH": first} if first else {})
     done = subprocess.run([*command, folder], capture_output=True, text=True, env=variables, cwd=folder)
-    said = done.stdout + done.stderr
+    said = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr)  # without colours
     failed = {name for name in re.findall(r"^(?:FAILED|ERROR) \S*?([\w-]+\.ipynb::\S+ \d+)", said, re.M)}
     passed = re.search(r"(\d+) passed", said)
     return failed, int(passed[1]) if passed else 0, said
