@@ -69,7 +69,9 @@ def test_the_answer_comes_after_a_prediction_and_beside_it(open_page, url):
     assert 0 < below < 80
     expect(answers(tab, 2)[0]).to_be_hidden()
     assert requests == []
-    assert "a[5]" not in tab.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie])")
+    assert "a[5]" not in tab.evaluate(
+        "JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie])"
+    )
     tab.reload()
     expect(answers(tab)[0]).to_be_hidden()
     expect(field(tab)).to_have_value("")
