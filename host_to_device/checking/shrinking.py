@@ -174,7 +174,7 @@ class _Search:
         return stepper, arguments
 
     def run(self, stepper: Stepper, arguments: tuple, blocks: list[int], quantum: int, faults: int) -> None:
-        """Run blocks until the finding has come so often; `quantum` is 1 where threads change after every access."""
+        """Run blocks until the finding has come `faults` times; `quantum` is 1 where threads change after every access."""
         together = self.checked.program.waits_for_grid
 
         def enough() -> bool:
