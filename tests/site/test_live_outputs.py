@@ -65,6 +65,7 @@ STORED = """box => {
     for (let next = box.nextElementSibling; next?.matches(".cell_output, .h2d-output"); next = next.nextElementSibling) {
         const shown = next.cloneNode(true);
         for (const each of shown.querySelectorAll(".h2d-player, style, script, button.copybtn")) each.remove();
+        delete shown.dataset.locked;  // an answer that waits for a prediction
         document.body.append(shown);
         texts.push(shown.innerText);
         shown.remove();
