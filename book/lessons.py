@@ -6,8 +6,8 @@ A chapter begins with
     lesson: {teaches: "one sentence, what the reader can do afterwards"}
     ---
 
-and its notebook, exercises and solutions have the same file name in their own folders. A public course lacks solutions. How long it takes follows from
-these files (`lengths`).
+and its notebook, exercises and solutions have the same file name in their own folders. A public course lacks solutions.
+How long it takes follows from these files (`lengths`).
 """
 
 import html
@@ -108,7 +108,11 @@ class LessonBar(SphinxDirective):
         ]
         if lesson.has_solutions:
             items.append(f"[Solutions](../{lesson.solutions})")
-        return self.parse_text_to_nodes("{.lesson-bar}\n" + "\n".join(f"- {item}" for item in items))
+        bar = self.parse_text_to_nodes("{.lesson-bar}\n" + "\n".join(f"- {item}" for item in items))
+        for link in (each for node in bar for each in node.findall(nodes.reference)):
+            # MyST has escaped the `&` of an address, and the writer of HTML escapes it again.
+            link["refuri"] = html.unescape(link["refuri"])
+        return bar
 
 
 class Colab(SphinxDirective):

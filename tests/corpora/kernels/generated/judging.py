@@ -126,7 +126,8 @@ def whole_numbers(program: Program, name: str, right: np.ndarray, wrong: np.ndar
         return ""
     bits = 8 * right.dtype.itemsize
     for value, stored in zip(np.frombuffer(bytes.fromhex(got[name]))[wrong], right[wrong], strict=True):
-        if not value.is_integer():
+        fits = np.iinfo(right.dtype).min <= value <= np.iinfo(right.dtype).max
+        if fits or not value.is_integer():
             return ""
         apart = (int(value) - int(stored)) % 2**bits
         if min(apart, 2**bits - apart) > np.spacing(value) / 2:  # the float may have been rounded
