@@ -403,7 +403,6 @@ def test_times_say_that_they_are_a_cpus():
     assert printed("dead-worker").endswith(" s on the CPU\n")
 
 
-@pytest.mark.slow
 def test_the_notebook_makes_the_chapters_experiments():
     assert {name for name, _ in ledger.experiments_in(PATH)} == {"two-products", "all-reduce"}
 

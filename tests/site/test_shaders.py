@@ -23,7 +23,7 @@ from tests.corpora.kernels.case import RandomStates, differences, run  # noqa: E
 from tests.corpora.kernels.corpus import ALL  # noqa: E402
 from tests.site.reading import ROOT  # noqa: E402
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]  # the software adapter compiles each shader for seconds
 
 SCRIPT = ROOT / "book" / "webgpu" / "gpu.js"
 PAGE = "http://localhost/blank"
@@ -181,7 +181,6 @@ def translatable(case):
     return job_of(jobs, given) if all(np.prod(job["shader"]["block"]) <= 256 for job in jobs) else None
 
 
-@pytest.mark.slow
 def test_the_corpus_of_kernels_holds_in_the_browser(browser_page):
     jobs = {case.name: (case, job) for case in ALL if (job := translatable(case)) is not None}
     assert len(jobs) >= TRANSLATED, sorted(jobs)
