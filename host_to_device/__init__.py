@@ -51,7 +51,7 @@ _NAMES = {
 _MODULE_OF = {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names}
 
 __all__ = sorted(_MODULE_OF)
-__version__ = "0.9.0"
+__version__ = "0.10.0"
 
 if TYPE_CHECKING:  # the same names for type checkers and editors
     from host_to_device.checking import check as check

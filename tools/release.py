@@ -85,6 +85,7 @@ def release(new: str, root: Path = ROOT, today: datetime.date | None = None) -> 
         "host_to_device/__init__.py": (f'__version__ = "{old}"', f'__version__ = "{new}"'),
         "CITATION.cff": (f"\nversion: {old}", f"\nversion: {new}"),
         "README.md": (f"`v{old}`", f"`v{new}`"),
+        "chapters/teaching.md": (f"git tag v{old}", f"git tag v{new}"),
         "CHANGELOG.md": (UNRELEASED, f"{UNRELEASED}\n## {day} · {new}\n"),
     }
     texts = {}

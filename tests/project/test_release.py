@@ -90,6 +90,7 @@ def copy(tmp_path):
         "README.md",
         "CHANGELOG.md",
         "_config.yml",
+        "chapters/teaching.md",
         "host_to_device/__init__.py",
     ):
         target = tmp_path / name
@@ -106,7 +107,8 @@ def copy(tmp_path):
 def test_one_command_raises_the_version_everywhere(copy):
     changed = release.release("9.8.7", copy, datetime.date(2031, 2, 3))
     assert {path.name for path in changed} == {
-        "pyproject.toml", "CITATION.cff", "README.md", "CHANGELOG.md", "__init__.py", "02-host-and-device.ipynb",
+        "pyproject.toml", "CITATION.cff", "README.md", "CHANGELOG.md", "__init__.py", "teaching.md",
+        "02-host-and-device.ipynb",
     }  # fmt: skip
     assert address.version(copy) == "9.8.7"
     assert (
@@ -116,6 +118,7 @@ def test_one_command_raises_the_version_everywhere(copy):
     log = (copy / "CHANGELOG.md").read_text()
     assert re.search(r"## Unreleased\n\n## 2031-02-03 · 9\.8\.7\n\n- Something new\.", log)
     assert 'date-released: "2031-02-03"' in (copy / "CITATION.cff").read_text()
+    assert "git tag v9.8.7\n" in (copy / "chapters" / "teaching.md").read_text()
 
 
 @pytest.mark.parametrize(
