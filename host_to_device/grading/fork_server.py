@@ -23,6 +23,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
+from host_to_device.grading import sandbox
 from host_to_device.grading.sandbox import HOME, Limits, Sandbox
 from host_to_device.support import child_processes
 
@@ -80,6 +81,8 @@ class Warm:
     def __init__(self, box: Sandbox, limits: Limits) -> None:
         self.box, self.limits, self.left = box, limits, TRIES if box.serving else 0
         self.said = ""
+        if box.shut_in and sandbox.hidden_in_home(sys.prefix, sys.base_prefix):
+            self._say(f"Python lies in {HOME}")
         self.lock = threading.Lock()
         self.server: subprocess.Popen[bytes] | None = None
         self.control: socket.socket | None = None
@@ -97,9 +100,12 @@ class Warm:
                     self._end()
                     self.left -= 1
                     if not self.left:
-                        self.said = SLOWLY.format(problem)
-                        print(f"grade: {self.said}", file=sys.stderr, flush=True)
+                        self._say(problem)
         return self.box.start(module, limits, folder)
+
+    def _say(self, problem: object) -> None:
+        self.said = SLOWLY.format(problem)
+        print(f"grade: {self.said}", file=sys.stderr, flush=True)
 
     def _forked(self) -> Forked:
         if self.server is None:

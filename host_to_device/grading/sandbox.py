@@ -143,9 +143,16 @@ def bubblewrap(limits: Limits) -> Sandbox:
     # A fork server makes the namespaces of its children: it is the administrator of its sandbox, and of nothing outside.
     rights = (word for each in SERVING for word in ("--cap-add", each))
     serving = (*words, "--uid", "0", "--gid", "0", *rights, "--")
+    if hidden_in_home(sys.prefix, sys.base_prefix):
+        serving = ()
     made = Sandbox((*words, "--"), {"PATH": os.environ.get("PATH", "/usr/bin")}, serving=serving)
     _try(made)
     return made
+
+
+def hidden_in_home(*folders: str) -> bool:
+    """Return whether the new HOME that a fork server gives each notebook would hide one of these folders."""
+    return any(Path(each).is_relative_to(HOME) for each in folders)
 
 
 def _inside(*folders: Path) -> bool:
