@@ -16,7 +16,8 @@ import nbformat
 import numpy as np
 
 from book.webgpu import own_kernels
-from book.webgpu.translating import Array, Scalar, Shader, translate
+from book.webgpu.terms import Array, Scalar, Shader
+from book.webgpu.translating import translate
 from host_to_device.standins import numba_cuda
 
 ROOT = Path(__file__).resolve().parents[2]

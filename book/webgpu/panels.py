@@ -25,7 +25,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from book import scripts
-from book.webgpu import intervals, kernels, own_kernels, scopes, translating, wgsl
+from book.webgpu import kernels
 from host_to_device.measuring import ledger
 from host_to_device.measuring.points import Point, shown_at, unbroken
 from host_to_device.rendering import units
@@ -270,13 +270,11 @@ class RaceLottery(SphinxDirective):
 
 
 def _depend(directive: SphinxDirective) -> None:
-    for part in (intervals, kernels, own_kernels, scopes, translating, wgsl):
-        directive.env.note_dependency(part.__file__)
     for path in (
+        *HERE.glob("*.py"),
         *HERE.glob("*.js"),
         *kernels.LISTINGS.glob("*.cu"),
         *MACHINES.glob("*.json"),
-        Path(__file__),
     ):
         directive.env.note_dependency(str(path))
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from book.webgpu.intervals import EVERY, INT32, Interval
-from book.webgpu.translating import Array, Scalar, Untranslatable, translate
+from book.webgpu.terms import Array, Scalar, Untranslatable
+from book.webgpu.translating import translate
 from host_to_device.standins import imports
 
 imports.redirect()  # the kernels of the corpus are made when it is imported

@@ -17,7 +17,8 @@ imports.redirect()  # the kernels of the corpora are made when they are imported
 
 from numba import cuda  # noqa: E402
 
-from book.webgpu.translating import Array, Scalar, Untranslatable, translate  # noqa: E402
+from book.webgpu.terms import Array, Scalar, Untranslatable  # noqa: E402
+from book.webgpu.translating import translate  # noqa: E402
 from tests.corpora import shaders  # noqa: E402
 from tests.corpora.kernels.case import RandomStates, differences, run  # noqa: E402
 from tests.corpora.kernels.corpus import ALL  # noqa: E402
