@@ -81,8 +81,8 @@ TOGETHER = {
 # The solution that runs as a notebook with every commit, in a kernel and compiled. The others do in `make test-all`, and
 # `tests/exercises/test_sets.py` runs all of them in its own process.
 WITH_A_KERNEL = "solutions/02-host-and-device.ipynb"
-# Notebooks that take over ten seconds, and most of them to measure; the tests of their lessons run with every commit.
-LONG_NOTEBOOKS = tuple(f"notebooks/{number}-" for number in ("01", "07", "09", "10", "11"))
+# Notebooks that take longest, most of them to measure; the tests of their lessons run with every commit.
+LONG_NOTEBOOKS = tuple(f"notebooks/{number}-" for number in ("01", "05", "07", "09", "10", "11", "12"))
 
 
 def pytest_configure(config):
