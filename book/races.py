@@ -8,6 +8,7 @@ import ast
 import builtins
 import linecache
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -64,21 +65,30 @@ def player_of(path: Path, cell: str) -> str:
     return _player_of(path, cell, path.stat().st_mtime_ns)
 
 
+def parsed_cells(path: Path, about: str = "") -> Iterator[tuple[str, str, list[ast.stmt]]]:
+    """Yield the id of each code cell that Python can read, the file name of its lines, and its statements.
+
+    The lines can be looked up in `linecache`. `about` stands at the end of the file names.
+    """
+    for cell in nbformat.read(path, as_version=4).cells:
+        if cell.cell_type != "code":
+            continue
+        file = f"<{path.stem} {cell.id}{about}>"
+        try:
+            body = ast.parse(cell.source, file).body
+        except SyntaxError:  # a cell with a command of IPython's
+            continue
+        linecache.cache[file] = len(cell.source), None, cell.source.splitlines(keepends=True), file
+        yield cell.id, file, body
+
+
 @cache
 def _player_of(path: Path, cell: str, _: int) -> str:
     where = f"{path.name}, cell {cell!r}"
     statements: list[tuple[str, ast.stmt]] = []
-    for each in nbformat.read(path, as_version=4).cells:
-        if each.cell_type != "code":
-            continue
-        name = f"<{path.stem} {each.id}>"
-        try:
-            body = ast.parse(each.source, name).body
-        except SyntaxError:  # a cell with a command of IPython's
-            continue
-        linecache.cache[name] = len(each.source), None, each.source.splitlines(keepends=True), name
+    for at, name, body in parsed_cells(path):
         statements += [(name, statement) for statement in body]
-        if each.id == cell:
+        if at == cell:
             break
     try:
         report = _result(statements, where)

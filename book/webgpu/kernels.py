@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import linecache
 import symtable
 import textwrap
 from dataclasses import asdict
@@ -12,9 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import numpy as np
 
+from book.races import parsed_cells
 from book.webgpu import own_kernels
 from book.webgpu.terms import Array, Scalar, Shader
 from book.webgpu.translating import translate
@@ -45,15 +44,7 @@ def lesson_kernel(notebook: str, expression: str) -> Any:
 def _lesson_kernel(path: Path, expression: str, _: int) -> Any:
     name = expression.partition("(")[0]
     statements: list[tuple[str, ast.stmt]] = []
-    for cell in nbformat.read(path, as_version=4).cells:
-        if cell.cell_type != "code":
-            continue
-        file = f"<{path.stem} {cell.id}, WGSL>"
-        try:
-            body = ast.parse(cell.source, file).body
-        except SyntaxError:  # a cell with a command of IPython's
-            continue
-        linecache.cache[file] = len(cell.source), None, cell.source.splitlines(keepends=True), file
+    for _, file, body in parsed_cells(path, ", WGSL"):
         statements += [(file, statement) for statement in body]
         if any(isinstance(each, ast.FunctionDef) and each.name == name for each in body):
             return _evaluated(statements, expression)

@@ -83,9 +83,10 @@ def effects(names, folder, seconds):
 
 
 def hangs(process, seconds):
-    """Wait for a process; return whether it and its children have used so many seconds of the processor, or idle as long.
+    """Wait for a process; return whether it hangs.
 
-    A time on the clock would call a grader that waits for its turn on a busy machine one that hangs.
+    It hangs when it and its children have used `seconds` of CPU time, or have used none for as long. A limit on the clock
+    alone would also count the time for which a busy machine lets the grader wait.
     """
     used, changed = 0.0, time.monotonic()
     while time.monotonic() - changed < seconds:
