@@ -33,9 +33,10 @@ from host_to_device.checking.report import Finding, Report
 from host_to_device.checking.shrinking import Checked
 from host_to_device.standins.copies import overlapping_copies
 from host_to_device.standins.numba_cuda import inferring
+from host_to_device.standins.numba_cuda.dispatching import CUDADispatcher
 from host_to_device.standins.numba_cuda.errors import Disagreement, KernelStopped
 from host_to_device.standins.numba_cuda.interpreting import as_seen, same_tuple, shared_arrays
-from host_to_device.standins.numba_cuda.launching import HAS_NUMBA, CUDADispatcher, Launch, time_limit
+from host_to_device.standins.numba_cuda.launching import HAS_NUMBA, Launch, time_limit
 from host_to_device.standins.numba_cuda.rewriting import WARP_SIZE, Program
 
 if TYPE_CHECKING:

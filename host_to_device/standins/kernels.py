@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from host_to_device.standins.mangling import expression
-from host_to_device.standins.numba_cuda.launching import CUDADispatcher, Launch
+from host_to_device.standins.numba_cuda.dispatching import CUDADispatcher
+from host_to_device.standins.numba_cuda.launching import Launch
 from host_to_device.standins.numba_cuda_mlir.cuda import MLIRDispatcher
 
 

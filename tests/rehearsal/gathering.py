@@ -22,7 +22,7 @@ from host_to_device.inspecting.compilers import numba_ptx
 from host_to_device.inspecting.errors import CannotShow
 from host_to_device.standins import mangling
 from host_to_device.standins.cupy import elementwise, jit, raw, reduction
-from host_to_device.standins.numba_cuda import launching
+from host_to_device.standins.numba_cuda import dispatching, launching
 
 T4 = targets.find("sm_75", "NVIDIA")
 
@@ -59,7 +59,10 @@ def after(owner, name, call, refused=False):
 def made_by_the_notebook():
     """Tell whether the notebook's code, and not the library's own, makes what is being made."""
     frame = sys._getframe(1)
-    while frame.f_code.co_filename == __file__ or frame.f_globals["__name__"] == launching.__name__:
+    while frame.f_code.co_filename == __file__ or frame.f_globals["__name__"] in (
+        dispatching.__name__,
+        launching.__name__,
+    ):
         frame = frame.f_back
     return frame.f_globals["__name__"] == "__main__"
 
@@ -70,7 +73,7 @@ class Recorder:
     def __init__(self, file):
         self.file, self.cell, self.cells, self.written = file, 0, {}, set()
         self.typed = set()  # the kernels whose types are known
-        after(launching.CUDADispatcher, "__init__", self.numba_made)
+        after(dispatching.CUDADispatcher, "__init__", self.numba_made)
         after(launching.Launch, "prepare", self.numba_launched, refused=True)
         after(sources, "signature_of", self.numba_shown)
         after(cupy_code, "generate", self.generated_shown)

@@ -40,8 +40,8 @@ from host_to_device.standins.numba_cuda.devices import (
     require_context,
     select_device,
 )
+from host_to_device.standins.numba_cuda.dispatching import jit
 from host_to_device.standins.numba_cuda.hints import In, InOut, Out
-from host_to_device.standins.numba_cuda.launching import jit
 from host_to_device.standins.numba_cuda.memory import (
     as_cuda_array,
     from_cuda_array_interface,

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from host_to_device.standins.numba_cuda import declarations, inferring, launching, memory
+from host_to_device.standins.numba_cuda import declarations, dispatching, inferring, memory
 from host_to_device.standins.numba_cuda.allocation import device_array
 from host_to_device.standins.numba_cuda.layouts import as_dtype
 from host_to_device.standins.numba_cuda.memory import DeviceNDArray, to_device
@@ -101,7 +101,7 @@ def kernel_of(source: str, name: str, core: Any) -> Any:
     linecache.cache[file] = len(source), None, source.splitlines(True), file
     space: dict[str, Any] = {"__name__": __name__, "cuda": importlib.import_module(__package__), "core": core}
     exec(compile(source, file, "exec"), space)
-    return launching.jit(space[f"__vectorized_{public}"])
+    return dispatching.jit(space[f"__vectorized_{public}"])
 
 
 # ---- vectorize
@@ -129,7 +129,7 @@ class CUDAVectorize:
     def add(self, sig: Any = None) -> None:
         """Make the kernel of one signature."""
         kinds, result = read(sig)
-        core = launching.jit(sig, device=True)(self.py_func)
+        core = dispatching.jit(sig, device=True)(self.py_func)
         names = [f"a{k}" for k in range(len(kinds))]
         source = (
             f"def elements({', '.join([*names, 'out'])}):\n"
@@ -418,7 +418,7 @@ class CUDAGUFuncVectorize:
             f"    if i < min({', '.join(f'{name}.shape[0]' for name in names)}):\n"
             f"        core({', '.join(parts)})\n"
         )
-        core = launching.jit(device=True)(self.py_func)
+        core = dispatching.jit(device=True)(self.py_func)
         kernel = kernel_of(source, f"{self.py_func.__name__} {self.signature} {axes} {parts}", core)
         dtypes = tuple(dtype for dtype, _ in kinds)
         outputs = len(self.outputsig)

@@ -11,7 +11,7 @@ import inspect
 from typing import Any
 
 from host_to_device.standins import numba_cuda
-from host_to_device.standins.numba_cuda import launching, memory, names, submodules
+from host_to_device.standins.numba_cuda import dispatching, launching, memory, names, submodules
 from host_to_device.standins.numba_cuda.errors import refusal
 from host_to_device.standins.numba_cuda.settings import HAS_NUMBA
 
@@ -49,7 +49,7 @@ LEFT_OUT = {
 }
 
 
-class MLIRDispatcher(launching.CUDADispatcher):
+class MLIRDispatcher(dispatching.CUDADispatcher):
     """A function decorated with the `cuda.jit` of `numba_cuda_mlir`."""
 
     successor = True
@@ -111,7 +111,7 @@ def jit(func_or_sig: Any = None, **options: Any) -> Any:
     if "opt" in options and "opt_level" in options:
         raise ValueError("Cannot specify both opt and opt_level at the same time.")
     optimized = options.get("opt_level", 3) > 0 and options.get("opt") is not False
-    launching.warn_of_debugging(
+    dispatching.warn_of_debugging(
         options.get("debug"), options.get("opt", True), options.get("lineinfo", False)
     )
     if options.get("debug") and optimized:
@@ -121,7 +121,7 @@ def jit(func_or_sig: Any = None, **options: Any) -> Any:
     of_numba = {
         name: value
         for name, value in options.items()
-        if name in launching.ACCEPTED | {"device", "inline", "link", "cache", "extensions"}
+        if name in dispatching.ACCEPTED | {"device", "inline", "link", "cache", "extensions"}
     }
 
     def decorate(function: Any, signature: Any = func_or_sig) -> MLIRDispatcher:
@@ -132,7 +132,7 @@ def jit(func_or_sig: Any = None, **options: Any) -> Any:
                 "are provided. Remove one of them, or set annotations_as_signatures=False."
             )
         given = signature if signature is not None else own
-        made = launching.jit(given, **of_numba)(function)
+        made = dispatching.jit(given, **of_numba)(function)
         return MLIRDispatcher(
             made.py_func, made.device, made.given_signatures, {**made.targetoptions, **options}
         )

@@ -16,7 +16,7 @@ import pytest
 import host_to_device as h2d
 from host_to_device.standins import imports, numba_cuda  # with it, this file runs with the stand-ins in place
 from host_to_device.standins.numba_cuda import inferring, numbas_types
-from host_to_device.standins.numba_cuda.launching import CUDADispatcher
+from host_to_device.standins.numba_cuda.dispatching import CUDADispatcher
 from tests.corpora.kernels import successor_expressions
 from tests.corpora.kernels.names import COMPILES, PROGRAMS
 
