@@ -404,7 +404,12 @@ def test_the_lowest_and_the_newest_versions_are_tested_and_everything_once_a_wee
     assert all((ROOT / "tests" / each).exists() for each in (*versions.FOLDERS, *versions.NOT_HERE))
     for file, _, name in (each.partition("::") for each in versions.OF_PINNED):
         assert f"def {name}(" in text(f"tests/{file}")
-    with pytest.raises(ValueError, match="neither lowest nor newest"):
+    assert matrix["successor"] > "3.11"  # NumPy 2.5 asks for 3.12
+    successor = versions.requirements("successor")
+    assert {"numpy>=2.5", "numba-cuda-mlir[cu13]"} < set(successor)
+    assert not any(each.startswith("numba-cuda==") for each in successor)
+    assert (ROOT / versions.SUCCESSOR).exists()
+    with pytest.raises(ValueError, match="neither lowest nor newest nor successor"):
         versions.requirements("middle")
 
 

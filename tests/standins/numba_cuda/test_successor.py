@@ -274,10 +274,15 @@ def has(package):
     return importlib.machinery.PathFinder.find_spec(package) is not None
 
 
-real = pytest.mark.skipif(
-    not has("numba_cuda_mlir") or not has("numba_cuda"),
-    reason='needs both compilers: python -m pip install "numba-cuda-mlir[cu13]" "numba-cuda[cu13]"',
-)
+def real(*packages):
+    """Skip a test where one of these packages is missing."""
+    command = " ".join(f'"{each.replace("_", "-")}[cu13]"' for each in packages)
+    return pytest.mark.skipif(
+        not all(map(has, packages)), reason=f"needs compilers: python -m pip install {command}"
+    )
+
+
+OLD, NEW = "numba_cuda", "numba_cuda_mlir"
 
 
 def python(*words):
@@ -292,9 +297,14 @@ def python(*words):
     return done.stdout
 
 
-@real
 @pytest.mark.slow
-@pytest.mark.parametrize("library, place", [("numba.cuda", 0), ("numba_cuda_mlir.cuda", 1)])
+@pytest.mark.parametrize(
+    "library, place",
+    [
+        pytest.param("numba.cuda", 0, marks=real(OLD)),
+        pytest.param("numba_cuda_mlir.cuda", 1, marks=real(NEW)),
+    ],
+)
 def test_the_types_of_expressions_are_what_the_compilers_say(library, place):
     printed = python("-m", "tests.corpora.kernels.successor_expressions", library)
     found = json.loads(
@@ -309,9 +319,14 @@ def test_the_types_of_expressions_are_what_the_compilers_say(library, place):
     assert not wrong and len(found) == len(successor_expressions.PROGRAMS)
 
 
-@real
 @pytest.mark.slow
-@pytest.mark.parametrize("library", ["numba.cuda", "numba_cuda_mlir.cuda"])
+@pytest.mark.parametrize(
+    "library",
+    [
+        pytest.param("numba.cuda", marks=real(OLD)),
+        pytest.param("numba_cuda_mlir.cuda", marks=real(NEW)),
+    ],
+)
 def test_the_list_of_differences_is_what_the_compilers_say(library):
     found = json.loads(python("-m", "tests.corpora.kernels.names_by_compiler", library))
     expected = {each.name: each.old if library == "numba.cuda" else each.new for each in PROGRAMS}
@@ -341,7 +356,7 @@ print(h2d.show(backwards, types="float32[::1], float32[::1]"))
 """
 
 
-@real
+@real(NEW)
 @pytest.mark.slow
 def test_a_kernel_of_the_real_library_is_checked_and_shown(tmp_path):
     program = tmp_path / "program.py"
@@ -351,7 +366,7 @@ def test_a_kernel_of_the_real_library_is_checked_and_shown(tmp_path):
     assert "compiled for sm_90 by numba-cuda-mlir" in said and "st.global.f32" in said
 
 
-@real
+@real(OLD, NEW)
 @pytest.mark.slow
 def test_both_compilers_side_by_side_are_as_the_page_shows_them(tmp_path):
     program = tmp_path / "program.py"
