@@ -94,6 +94,7 @@ def pytest_configure(config):
         raise pytest.UsageError(str(problem)) from None
 
 
+@pytest.hookimpl(optionalhook=True)  # the rehearsal runs files without xdist
 def pytest_xdist_auto_num_workers():
     """Return how many workers `make test` starts: one more than cores, because a worker waits for browsers and kernels."""
     return 1 + (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)

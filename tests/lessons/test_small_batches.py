@@ -228,7 +228,7 @@ def test_the_answers_of_jobs_are_added_and_a_dead_job_is_one_line(capsys):
 @pytest.fixture
 def real_worker():
     program = names("jobs-step", "jobs-loop")
-    text = program["STEP"].replace("Timer(60", "Timer(5") + program["LOOP"]
+    text = program["STEP"].replace("Timer(60", "Timer(20") + program["LOOP"]
     one = subprocess.Popen(
         [sys.executable, "-c", text, "cpu", "8", "0.05"],
         stdin=subprocess.PIPE,

@@ -52,7 +52,6 @@ KNOWN = {
         for number in (1677, 1735)
     },
     "seed 1329": (running.REFUSED, "a mask that selects nothing takes values of every shape"),
-    "seed 1343": (running.OTHER_CLASS, "a TypeError for an array of NumPy's, as at other places"),
     "seed 1862": (running.OTHER_CLASS, "CuPy's compiler refuses a quantile of complex numbers"),
     "seed 1875": (running.REFUSED, "an integer that the array's dtype does not hold, beside a float"),
     "seed 1915": (running.REFUSED, "a product of a float16 and another type"),
