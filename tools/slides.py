@@ -100,6 +100,8 @@ def blocks(block: Tag) -> Iterator[tuple[str, str]]:
 def of_section(section: Tag, above: str = "") -> Iterator[Slide]:
     """Return the slides of a section and of the sections in it."""
     title = section.find(["h1", "h2", "h3"], recursive=False)
+    if title is None:
+        return  # a box of the page, such as a panel that measures the reader's GPU
     for link in title.find_all("a", class_="headerlink"):
         link.decompose()
     heading = title.decode_contents()

@@ -134,8 +134,11 @@ def write(app: Sphinx, exception: Exception | None) -> None:
         listed.append({"name": name, "bytes": len(data), "hash": hashlib.sha256(data).hexdigest()[:16]})
     _write(target / "worker.js", WORKER.read_bytes())
     for notebook in notebooks():
-        whole = json.dumps(cells_of(Path(app.srcdir), notebook), ensure_ascii=False, separators=(",", ":"))
-        _write(target / f"{notebook.replace('/', '-')}.json", whole.encode())
+        if notebook in app.env.found_docs or notebook.startswith(CHECKS):
+            whole = json.dumps(
+                cells_of(Path(app.srcdir), notebook), ensure_ascii=False, separators=(",", ":")
+            )
+            _write(target / f"{notebook.replace('/', '-')}.json", whole.encode())
     _write(target / "editor.js", bundle.editor()[0])
     manifest: dict[str, Any] = {"files": listed, "licences": licences.shipped(live=True)}
     _write(target / "manifest.json", json.dumps(manifest, indent=1).encode())

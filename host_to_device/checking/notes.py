@@ -130,7 +130,7 @@ class _Gathering:
         self.iterations = [0] * warp  # by lane: the iteration of its last access
         self.counts = [0] * warp  # by lane: how many accesses it has made in this iteration
         self.open: dict[int, array] = {}  # occurrence → addresses by lane, and how many lanes it has
-        self.cut = sys.maxsize  # from this occurrence on, nothing is kept
+        self.cut = 1 << 63  # from this occurrence on, nothing is kept; `sys.maxsize` has 31 bits in a browser
 
 
 @dataclass

@@ -192,6 +192,10 @@ def test_stop_ends_a_loop_and_the_next_run_starts_again(open_page, url):
     button(tab, "yours", "Stop").click()
     expect(status(tab, "yours")).to_contain_text("Stopped. Your text is still here")
     expect(button(tab, "yours", "Run")).to_be_visible()
+    for _ in range(100):  # a browser says a little later that a worker has ended
+        if not tab.workers:
+            break
+        tab.wait_for_timeout(100)
     assert tab.workers == [] and written(tab, "yours").startswith("while True")
     assert run(tab, "add-ten-launch").strip() == "[13 11 14 11 15]"
     expect(status(tab, "add-ten-launch")).to_contain_text("with the cells above that it needs")
