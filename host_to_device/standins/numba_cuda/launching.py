@@ -507,9 +507,13 @@ def _check_dtype(dtype: np.dtype) -> None:
 
 @contextlib.contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Stop plain Python code after `seconds`, even in a loop that never waits, on systems that have threads."""
-    if sys.platform == "emscripten" or math.isinf(seconds):
+    """Stop plain Python code after `seconds`, even in a loop that never waits."""
+    if math.isinf(seconds):
         yield
+        return
+    if sys.platform == "emscripten":
+        with loop_limit(seconds):
+            yield
         return
     target, done = ctypes.c_ulong(threading.get_ident()), threading.Event()
     throw = ctypes.pythonapi.PyThreadState_SetAsyncExc
@@ -536,3 +540,34 @@ def time_limit(seconds: float) -> Iterator[None]:
             # that is not there would make Python look for it for ever: slower from then on, and in an endless loop
             # under a debugger.
             throw(target, None)
+
+
+@contextlib.contextmanager
+def loop_limit(seconds: float) -> Iterator[None]:
+    """Do what `time_limit` does where there are no threads, in a browser: each turn of a loop looks at the clock.
+
+    It needs `sys.monitoring`, which Python has since 3.12.
+    """
+    watching: Any = sys.monitoring  # type: ignore[attr-defined]
+    ends, tool, jumps = time.monotonic() + seconds, 4, watching.events.JUMP
+
+    def turn(code: types.CodeType, place: int, target: int) -> Any:
+        if target > place:
+            return watching.DISABLE  # no loop
+        if time.monotonic() > ends:
+            watching.set_events(tool, 0)  # once
+            raise KernelStopped
+        return None
+
+    outer = watching.get_tool(tool) is not None
+    if not outer:
+        watching.use_tool_id(tool, "host_to_device")
+    before = watching.register_callback(tool, jumps, turn)
+    watching.set_events(tool, jumps)
+    try:
+        yield
+    finally:
+        watching.set_events(tool, jumps if outer else 0)
+        watching.register_callback(tool, jumps, before)
+        if not outer:
+            watching.free_tool_id(tool)

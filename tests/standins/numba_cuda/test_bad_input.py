@@ -29,7 +29,7 @@ import numba  # noqa: E402
 from numba import cuda, float32, int32  # noqa: E402
 from numba.core.errors import TypingError  # noqa: E402
 
-from host_to_device.standins.numba_cuda import compiling  # noqa: E402
+from host_to_device.standins.numba_cuda import compiling, launching  # noqa: E402
 from host_to_device.standins.numba_cuda.errors import KernelStopped  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:Host array used in CUDA kernel")
@@ -1381,3 +1381,18 @@ def test_two_processes_compile_at_once(tmp_path):
         for process in running:
             output, problems = process.communicate(timeout=60)
             assert (output, problems) == ("[2.0, 2.0, 2.0, 2.0]\n" * 2, "")
+
+
+@pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="needs Python 3.12, as a browser has it")
+def test_in_a_browser_each_turn_of_a_loop_looks_at_the_clock():
+    def for_ever():
+        while True:
+            pass
+
+    with launching.loop_limit(30), pytest.raises(KernelStopped), launching.loop_limit(0.1):
+        for_ever()
+    with pytest.raises(KernelStopped), launching.loop_limit(0.1):
+        [None for _ in iter(int, 1)]
+    with launching.loop_limit(30):
+        assert sum(range(1000)) == sum(k for k in range(1000))
+    assert sys.monitoring.get_tool(4) is None
