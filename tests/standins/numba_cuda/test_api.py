@@ -18,7 +18,7 @@ imports.redirect()
 import numba  # noqa: E402
 from numba import cuda  # noqa: E402
 
-from host_to_device.standins.numba_cuda import launching, memory, reducing, settings, streams  # noqa: E402
+from host_to_device.standins.numba_cuda import dispatching, memory, reducing, settings, streams  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
 NUMBA = Path(numba.__file__).parent / "cuda"
@@ -87,7 +87,7 @@ SAME_PARAMETERS = {
         "xoroshiro128p_uniform_float32 xoroshiro128p_uniform_float64 xoroshiro128p_normal_float32 "
         "xoroshiro128p_normal_float64",
     ),
-    "dispatcher.py": (launching, "CUDADispatcher.configure CUDADispatcher.forall"),
+    "dispatcher.py": (dispatching, "CUDADispatcher.configure CUDADispatcher.forall"),
     "kernels/reduction.py": (reducing, "Reduce.__call__ Reduce.__init__"),
     "cudadrv/devicearray.py": (
         memory,
