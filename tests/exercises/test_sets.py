@@ -1,6 +1,6 @@
 """Every set of exercises: in step with its source, solved by its solution, and by none of its wrong answers.
 
-`make test` judges the solution and a wrong answer of each exercise here, except of four long sets, and interprets their
+`make test` judges the solution and a wrong answer of each exercise here, except of five long sets, and interprets their
 kernels: the answer machinery, the checks and their hints are the same, and nothing is compiled. What the cells of a solution print is
 compared with what is stored. `make test-all` judges all answers here, interpreted and compiled, in turns of `WEEKS`
 weeks, and runs the solutions as notebooks in kernels of their own; with every commit, one of them runs so (`conftest.py` of the project says which).

@@ -88,7 +88,7 @@ def test_every_cell_of_a_page_runs_or_says_why_not(page, open_page, url):
         said = box.locator(".h2d-live-status")
         why = box.get_attribute("data-why")
         if why:
-            # `text_content`, not `inner_text`: a cell in a tab that nobody has opened is not seen
+            # `inner_text` would be empty for a cell in a closed tab
             assert said.text_content() == f"{why} Run it in Colab." and "\n" not in why
             assert box.get_by_role("button").and_(box.locator(":visible")).count() == 0
             link = box.get_by_role("link", name="Run it in Colab", include_hidden=True)
